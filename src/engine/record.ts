@@ -1,0 +1,79 @@
+import type { IdempotencyKey } from './key.js'
+import type { Scope } from './scope.js'
+import type { Fingerprint } from './fingerprint.js'
+import type { State } from './state.js'
+
+/** What a record is found by. */
+export interface RecordName {
+  readonly scope: Scope
+  readonly key: IdempotencyKey
+}
+
+/**
+ * The right to write one record. Both the fence and the claim id are checked in every write: the fence because a
+ * later holder has a higher one, the claim id because a released record starts its fences anew.
+ */
+export interface Claim extends RecordName {
+  readonly generation: number
+  readonly fence: number
+  readonly claimId: string
+}
+
+/** What the handler said, byte for byte. A header may occur more than once, so they are pairs. */
+export interface Answer {
+  readonly status: number
+  readonly headers: ReadonlyArray<readonly [name: string, value: string]>
+  readonly body: Uint8Array
+}
+
+/** What is kept of an answer: all of it, or, when it was over the size limit, that it was given. */
+export type StoredAnswer =
+  | (Answer & { readonly kind: 'kept' })
+  | { readonly kind: 'withheld'; readonly status: number; readonly headers: Answer['headers']; readonly bytes: number }
+
+/** What is true of a claim whose lease runs out: the interrupted phase may run again, or nobody can know what it did. */
+export type OnLeaseOver = 'resume' | 'doubt'
+
+/** What somebody said about an unknown outcome, kept with the record. */
+export interface Evidence {
+  readonly says: 'landed' | 'not_landed' | 'completed'
+  /** Who said it: `reconciler`, `webhook:airtm`, `operator:…`. */
+  readonly by: string
+  readonly why: string
+}
+
+/** The stored row for (scope, key). Times are milliseconds on the store's clock. */
+export interface StoredRecord extends Claim {
+  /** Stays the same for all generations; rows of the application may refer to it. */
+  readonly id: number
+  readonly state: State
+  readonly operation: string
+  readonly fingerprint: Fingerprint
+  /** Claims so far in this generation. */
+  readonly attempt: number
+  /** While `in_progress`: when the claim's lease ends. */
+  readonly leaseUntil: number | undefined
+  readonly onLeaseOver: OnLeaseOver
+  /** The last phase that committed: `started` … `finished`. */
+  readonly recoveryPoint: string
+  /** What the phases so far returned, for the engine to read on resume. */
+  readonly progress: Uint8Array | undefined
+  readonly answer: StoredAnswer | undefined
+  /** The version of the answer's shape, for the upgrade hook. */
+  readonly answerVersion: number | undefined
+  readonly errorCode: string | undefined
+  /** While `unknown`: when the reconciler looks at it next. */
+  readonly reconcileAfter: number | undefined
+  readonly evidence: readonly (Evidence & { readonly at: number })[]
+  readonly createdAt: number
+  readonly lastRunAt: number
+  readonly completedAt: number | undefined
+  /** Past this instant the key is free again. `undefined` is for ever. */
+  readonly expiresAt: number | undefined
+  readonly retentionMs: number | undefined
+  readonly tombstoneMs: number
+}
+
+/** The first recovery point, before any phase committed, and the last one. */
+export const started = 'started'
+export const finished = 'finished'

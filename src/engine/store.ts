@@ -1,0 +1,119 @@
+import type { Claim, Evidence, OnLeaseOver, RecordName, StoredAnswer, StoredRecord } from './record.js'
+import type { State } from './state.js'
+import type { Reservation, Verdict } from './verdict.js'
+
+/**
+ * The port between the engine and a database. It speaks of records and knows neither HTTP nor payments.
+ *
+ * Every method is one atomic step on the store's own clock. Every method that takes a claim checks its fence and
+ * claim id in the same step and answers `false` once the claim is stale, having changed nothing. A write that the
+ * same claim repeats, because its reply was lost, answers as the first time (only a repeated `release` finds
+ * nothing left to release).
+ *
+ * A method throws only when the database failed: always a HapaxError, and then the caller does not know whether
+ * the step happened.
+ */
+export interface Store<Tx = never> {
+  readonly name: string
+  readonly grade: Grade
+
+  /** Opens the database and refuses to start on a schema this release does not know. Calling it again is harmless. */
+  open(): Promise<void>
+  /** Lets what is under way finish, then lets go of the database. */
+  close(): Promise<void>
+
+  /** Takes the key, or says what it holds. Only a verdict `reserved` or `resumed` has changed who may write. */
+  reserve(reservation: Reservation): Promise<Verdict>
+  /** Moves the end of the lease to `leaseMs` from now. */
+  renew(claim: Claim, leaseMs: number): Promise<boolean>
+  /** Records that a phase committed, and what is true if the lease runs out from here. Renews the lease. */
+  checkpoint(claim: Claim, checkpoint: Checkpoint): Promise<boolean>
+  /** Makes the answer durable. The last claim may still complete a doubt that nobody has settled. */
+  complete(claim: Claim, completion: Completion): Promise<false | Completed>
+  /** Forgets the reservation. Only for what was refused before anything ran. */
+  release(claim: Claim): Promise<boolean>
+  /** Lets the next request run again, from the recovery point. */
+  fail(claim: Claim, failure: Failure): Promise<boolean>
+  /** Says that nobody can know what happened. */
+  doubt(claim: Claim, doubt: Doubt): Promise<boolean>
+
+  /** Ends a doubt by evidence. `false` when the record is not `unknown` in this generation. */
+  settle(name: RecordName, settlement: Settlement): Promise<boolean>
+
+  /** Turns up to `limit` claims whose lease is over, and that may not run again, into doubt. */
+  sweep(limit: number): Promise<readonly StoredRecord[]>
+  /** Buries up to `limit` records past retention and deletes up to `limit` tombstones that stood their time. */
+  reap(limit: number): Promise<Reaped>
+
+  find(name: RecordName): Promise<StoredRecord | undefined>
+  /** Pages in a stable order: a record that exists throughout appears once. */
+  list(query: ListQuery): Promise<Page>
+
+  /**
+   * Runs `body` in a transaction of the database, then the write it asks for, fenced, as the last statement before
+   * COMMIT. A stale claim throws `claim_lost` and the business rows roll back with it.
+   */
+  readonly transaction?: <T>(claim: Claim, body: (tx: Tx) => Promise<Step<T>>) => Promise<T>
+}
+
+/** What a store promises: all together in one commit, one record at a time, or nothing across a failover. */
+export type Grade = 'transactional' | 'atomic' | 'best-effort'
+
+export interface Checkpoint {
+  readonly recoveryPoint: string
+  readonly onLeaseOver: OnLeaseOver
+  readonly leaseMs: number
+  readonly progress?: Uint8Array
+}
+
+export interface Completion {
+  readonly answer: StoredAnswer
+  readonly answerVersion: number
+}
+
+export interface Completed {
+  readonly expiresAt: number | undefined
+}
+
+export interface Failure {
+  readonly errorCode: string
+}
+
+export interface Doubt {
+  readonly errorCode: string
+  readonly reconcileAfterMs: number
+}
+
+/** What a transaction hands back, and the write of the record that commits with it. */
+export interface Step<T> {
+  readonly value: T
+  readonly write: ({ readonly kind: 'checkpoint' } & Checkpoint) | ({ readonly kind: 'complete' } & Completion)
+}
+
+export interface Settlement {
+  readonly generation: number
+  readonly evidence: Evidence
+  readonly outcome:
+    | ({ readonly kind: 'completed' } & Completion)
+    | { readonly kind: 'landed'; readonly recoveryPoint: string; readonly progress?: Uint8Array }
+    | { readonly kind: 'not_landed' }
+}
+
+export interface Reaped {
+  readonly buried: number
+  readonly deleted: number
+}
+
+export interface ListQuery {
+  readonly scope?: RecordName['scope']
+  readonly state?: State
+  readonly limit: number
+  /** The `next` of the page before. */
+  readonly after?: string
+}
+
+export interface Page {
+  readonly records: readonly StoredRecord[]
+  /** `undefined` on the last page. */
+  readonly next: string | undefined
+}

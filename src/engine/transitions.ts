@@ -1,0 +1,233 @@
+import { invariant } from '../kernel/errors.js'
+import { recipeOf } from './fingerprint.js'
+import { type Claim, finished, type StoredRecord, started } from './record.js'
+import { type Happening, nextState, type State } from './state.js'
+import type { Checkpoint, Completion, Doubt, Failure, Settlement } from './store.js'
+import type { Reservation, Verdict } from './verdict.js'
+
+/**
+ * What each step of the port does to one record, as pure functions of the record and the store's time. A store
+ * that can read and write a row in one transaction needs nothing else; a store that speaks SQL says the same in
+ * predicates. Each function gives the next record, or `undefined` when the step is refused and nothing changes.
+ */
+
+/** What reserving leads to: the verdict, and the record to write when there is one. */
+export interface Reserved {
+  readonly verdict: Verdict
+  readonly next?: StoredRecord
+}
+
+/** `newId` is asked only when the record is new. */
+export function reserve(current: StoredRecord | undefined, reservation: Reservation, now: number, newId: () => number): Reserved {
+  if (current === undefined) return taken('reserved', fresh(reservation, now, newId(), 0, 0))
+  if (isExpired(current, now)) {
+    if (reservation.onExpired === 'refuse') return { verdict: { kind: 'expired', generation: current.generation } }
+    return taken('reserved', fresh(reservation, now, current.id, current.generation, current.fence))
+  }
+  const comparison = compared(current, reservation)
+  if (comparison !== undefined) return { verdict: comparison }
+  if (isOwn(current, reservation)) return taken(current.attempt === 1 ? 'reserved' : 'resumed', leased(current, reservation.leaseMs, now))
+  switch (current.state) {
+    case 'completed':
+      invariant(current.answer, 'a completed record has an answer')
+      return { verdict: { kind: 'completed', answer: current.answer, record: current } }
+    case 'unknown':
+      return { verdict: unknownVerdict(current, now) }
+    case 'failed_retryable':
+      return taken('resumed', claimedAnew(current, reservation, now))
+    case 'in_progress': {
+      const leaseLeftMs = (current.leaseUntil ?? 0) - now
+      if (leaseLeftMs > 0) return { verdict: { kind: 'in_progress', leaseLeftMs } }
+      if (current.onLeaseOver === 'resume') return taken('resumed', claimedAnew(current, reservation, now))
+      const doubted = sweep(current, now)
+      invariant(doubted, 'a claim whose lease is over can be swept')
+      return { verdict: unknownVerdict(doubted, now), next: doubted }
+    }
+    case 'expired':
+      throw new Error('unreachable: an expired record was judged above')
+  }
+}
+
+export function renew(current: StoredRecord | undefined, claim: Claim, leaseMs: number, now: number): StoredRecord | undefined {
+  if (!holds(current, claim, 'renew')) return undefined
+  return leased(current, leaseMs, now)
+}
+
+export function checkpoint(current: StoredRecord | undefined, claim: Claim, step: Checkpoint, now: number): StoredRecord | undefined {
+  if (!holds(current, claim, 'checkpoint')) return undefined
+  return {
+    ...leased(current, step.leaseMs, now),
+    recoveryPoint: step.recoveryPoint,
+    onLeaseOver: step.onLeaseOver,
+    progress: step.progress ?? current.progress,
+  }
+}
+
+export function complete(current: StoredRecord | undefined, claim: Claim, completion: Completion, now: number): StoredRecord | undefined {
+  if (isRepeated(current, claim, 'completed')) return current
+  if (!holds(current, claim, 'complete')) return undefined
+  return completed(current, completion, now)
+}
+
+export function release(current: StoredRecord | undefined, claim: Claim): 'deleted' | undefined {
+  return holds(current, claim, 'release') && nothingCommitted(current) ? 'deleted' : undefined
+}
+
+export function fail(current: StoredRecord | undefined, claim: Claim, failure: Failure, now: number): StoredRecord | undefined {
+  if (isRepeated(current, claim, 'failed_retryable')) return current
+  if (!holds(current, claim, 'fail')) return undefined
+  return { ...retained(idle(current, 'failed_retryable'), now), errorCode: failure.errorCode }
+}
+
+export function doubt(current: StoredRecord | undefined, claim: Claim, reason: Doubt, now: number): StoredRecord | undefined {
+  if (isRepeated(current, claim, 'unknown')) return current
+  if (!holds(current, claim, 'doubt')) return undefined
+  return { ...idle(current, 'unknown'), errorCode: reason.errorCode, reconcileAfter: now + reason.reconcileAfterMs }
+}
+
+export function sweep(current: StoredRecord, now: number): StoredRecord | undefined {
+  if (!isSweepable(current, now)) return undefined
+  return { ...idle(current, 'unknown'), errorCode: leaseOver, reconcileAfter: now }
+}
+
+export function settle(current: StoredRecord | undefined, settlement: Settlement, now: number): StoredRecord | undefined {
+  const { outcome } = settlement
+  if (current === undefined || current.generation !== settlement.generation) return undefined
+  const to = nextState(current.state, `settle_${outcome.kind}`)
+  if (to === undefined || to === 'none') return undefined
+  const settled = { ...current, evidence: [...current.evidence, { ...settlement.evidence, at: now }] }
+  if (outcome.kind === 'completed') return completed(settled, outcome, now)
+  const idled = { ...retained(idle(settled, to), now), errorCode: undefined }
+  if (outcome.kind === 'not_landed') return idled
+  return { ...idled, recoveryPoint: outcome.recoveryPoint, progress: outcome.progress ?? current.progress }
+}
+
+/** What the reaper does to a record: makes it a tombstone, deletes it, or leaves it alone. */
+export function reap(current: StoredRecord, now: number): StoredRecord | 'deleted' | undefined {
+  if (!isExpired(current, now)) return undefined
+  const to = nextState(current.state, current.state === 'expired' ? 'delete' : 'bury')
+  if (to === 'expired') return { ...idle(current, to), answer: undefined, answerVersion: undefined, progress: undefined }
+  return now >= (current.expiresAt ?? Number.POSITIVE_INFINITY) + current.tombstoneMs ? 'deleted' : undefined
+}
+
+/** Expiry is judged here, by time, and does not wait for the reaper. Doubt and unfinished work never expire. */
+export function isExpired(record: StoredRecord, now: number): boolean {
+  if (record.state === 'expired') return true
+  if (record.expiresAt === undefined || now < record.expiresAt) return false
+  return record.state === 'completed' || (record.state === 'failed_retryable' && nothingCommitted(record))
+}
+
+/** The error code of a claim that nobody renewed. */
+const leaseOver = 'in_progress_lock_expired'
+
+function isSweepable(record: StoredRecord, now: number): boolean {
+  return nextState(record.state, 'sweep') !== undefined && record.onLeaseOver === 'doubt' && (record.leaseUntil ?? 0) <= now
+}
+
+function nothingCommitted(record: StoredRecord): boolean {
+  return record.recoveryPoint === started
+}
+
+/** The claim is the last one given, and the state lets its holder do this. */
+function holds(current: StoredRecord | undefined, claim: Claim, on: Happening): current is StoredRecord {
+  return current !== undefined && isLastClaim(current, claim) && nextState(current.state, on) !== undefined
+}
+
+/** The same claim has already brought the record to this state: its reply was lost. */
+function isRepeated(current: StoredRecord | undefined, claim: Claim, to: State): current is StoredRecord {
+  return current !== undefined && current.state === to && isLastClaim(current, claim)
+}
+
+function isLastClaim(current: StoredRecord, claim: Claim): boolean {
+  return current.fence === claim.fence && current.claimId === claim.claimId && current.generation === claim.generation
+}
+
+function isOwn(current: StoredRecord, reservation: Reservation): boolean {
+  return current.state === 'in_progress' && current.claimId === reservation.claimId
+}
+
+function compared(current: StoredRecord, reservation: Reservation): Verdict | undefined {
+  if (reservation.fingerprints.includes(current.fingerprint)) return undefined
+  const recipe = recipeOf(current.fingerprint)
+  if (reservation.fingerprints.some((candidate) => recipeOf(candidate) === recipe)) return { kind: 'mismatched' }
+  return { kind: 'incomparable', recipe }
+}
+
+function fresh(reservation: Reservation, now: number, id: number, lastGeneration: number, lastFence: number): StoredRecord {
+  const { scope, key, claimId, operation, retentionMs, tombstoneMs, onLeaseOver } = reservation
+  return {
+    id,
+    scope,
+    key,
+    generation: lastGeneration + 1,
+    fence: lastFence + 1,
+    claimId,
+    state: 'in_progress',
+    operation,
+    fingerprint: reservation.fingerprints[0],
+    attempt: 1,
+    leaseUntil: now + reservation.leaseMs,
+    onLeaseOver,
+    recoveryPoint: started,
+    progress: undefined,
+    answer: undefined,
+    answerVersion: undefined,
+    errorCode: undefined,
+    reconcileAfter: undefined,
+    evidence: [],
+    createdAt: now,
+    lastRunAt: now,
+    completedAt: undefined,
+    expiresAt: retentionMs === undefined ? undefined : now + retentionMs,
+    retentionMs,
+    tombstoneMs,
+  }
+}
+
+function claimedAnew(current: StoredRecord, reservation: Reservation, now: number): StoredRecord {
+  return {
+    ...retained(leased(current, reservation.leaseMs, now), now),
+    state: 'in_progress',
+    fence: current.fence + 1,
+    claimId: reservation.claimId,
+    attempt: current.attempt + 1,
+    onLeaseOver: reservation.onLeaseOver,
+    errorCode: undefined,
+    reconcileAfter: undefined,
+    lastRunAt: now,
+  }
+}
+
+function completed(current: StoredRecord, completion: Completion, now: number): StoredRecord {
+  return {
+    ...retained(idle(current, 'completed'), now),
+    recoveryPoint: finished,
+    progress: undefined,
+    answer: completion.answer,
+    answerVersion: completion.answerVersion,
+    errorCode: undefined,
+    completedAt: now,
+  }
+}
+
+function leased(record: StoredRecord, leaseMs: number, now: number): StoredRecord {
+  return { ...record, leaseUntil: now + leaseMs }
+}
+
+/** A record that nobody holds any more. The fence stays: it only ever rises. */
+function idle(record: StoredRecord, state: State): StoredRecord {
+  return { ...record, state, leaseUntil: undefined, reconcileAfter: undefined }
+}
+
+function retained(record: StoredRecord, now: number): StoredRecord {
+  return { ...record, expiresAt: record.retentionMs === undefined ? undefined : now + record.retentionMs }
+}
+
+function taken(kind: 'reserved' | 'resumed', next: StoredRecord): Reserved {
+  const { scope, key, generation, fence, claimId } = next
+  return { verdict: { kind, claim: { scope, key, generation, fence, claimId }, record: next }, next }
+}
+
+function unknownVerdict(record: StoredRecord, now: number): Verdict {
+  return { kind: 'unknown', reconcileInMs: Math.max(0, (record.reconcileAfter ?? now) - now) }
+}

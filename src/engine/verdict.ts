@@ -1,0 +1,34 @@
+import type { Claim, OnLeaseOver, StoredAnswer, StoredRecord } from './record.js'
+import type { Fingerprint } from './fingerprint.js'
+import type { RecordName } from './record.js'
+
+/** What a request asks of the store. It names no time: the store's clock is the only one. */
+export interface Reservation extends RecordName {
+  /** Made by the caller, so that a reservation whose reply was lost is recognised as one's own. */
+  readonly claimId: string
+  readonly operation: string
+  /** The first is what a new record is given; a record that holds any of them is the same request. */
+  readonly fingerprints: readonly [Fingerprint, ...Fingerprint[]]
+  readonly leaseMs: number
+  /** `undefined` keeps the record for ever. */
+  readonly retentionMs: number | undefined
+  readonly tombstoneMs: number
+  readonly onLeaseOver: OnLeaseOver
+  readonly onExpired: 'run' | 'refuse'
+}
+
+/** What the store answers to a reservation: closed, switched once. */
+export type Verdict =
+  /** The key is new, or new again after expiry (`generation` above 1): run. */
+  | { readonly kind: 'reserved'; readonly claim: Claim; readonly record: StoredRecord }
+  /** An earlier claim left something that may go on: run, from the record's recovery point. */
+  | { readonly kind: 'resumed'; readonly claim: Claim; readonly record: StoredRecord }
+  | { readonly kind: 'completed'; readonly answer: StoredAnswer; readonly record: StoredRecord }
+  | { readonly kind: 'in_progress'; readonly leaseLeftMs: number }
+  | { readonly kind: 'unknown'; readonly reconcileInMs: number }
+  /** The key belongs to another request. Says nothing about that one. */
+  | { readonly kind: 'mismatched' }
+  /** The record's fingerprint was made by another recipe: compare under that one and reserve again. */
+  | { readonly kind: 'incomparable'; readonly recipe: string }
+  /** Past retention, and the policy refuses to run it anew. */
+  | { readonly kind: 'expired'; readonly generation: number }

@@ -1,0 +1,43 @@
+/**
+ * Time as a port. Nothing outside this folder reads a clock or sets a timer, so that a simulator can own time.
+ * A lease is never judged on this clock: only the store's clock decides what is over.
+ */
+export interface Clock {
+  /** Wall time in milliseconds since 1970, for logs and for stores that have no clock of their own. */
+  now(): number
+  /** Milliseconds on a clock that never goes back; only differences mean something. */
+  elapsed(): number
+  /** Calls back once after `ms`. The function returned cancels it. */
+  after(ms: number, callback: () => void): () => void
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Resolves after `ms`, or as soon as the signal aborts: whoever waits looks at the signal himself. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const wake = () => {
+      cancel()
+      signal?.removeEventListener('abort', wake)
+      resolve()
+    }
+    const cancel = clock.after(ms, wake)
+    signal?.addEventListener('abort', wake, { once: true })
+  })
+}
+
+/** Every wait has a bound: rejects with `late()` when the promise has not settled within `ms`. */
+export function within<T>(clock: Clock, ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ms, () => reject(late()))
+    promise.then(resolve, reject).finally(cancel)
+  })
+}

@@ -1,0 +1,86 @@
+/**
+ * The one catalogue of errors. Each has a code that never changes, whose fault it is, and whether sending the
+ * same request again can help. Recognise an error by its code, never by its message or its class.
+ */
+
+export type Fault = 'caller' | 'developer' | 'operator' | 'store' | 'handler'
+
+interface CatalogueEntry {
+  readonly fault: Fault
+  readonly retryable: boolean
+  readonly summary: string
+}
+
+const entry = (fault: Fault, retryable: boolean, summary: string): CatalogueEntry => ({ fault, retryable, summary })
+
+export const catalogue = {
+  idempotency_key_missing: entry('caller', false, 'The request carries no idempotency key where one is required.'),
+  idempotency_key_malformed: entry('caller', false, 'The idempotency key breaks the syntax or the length in force.'),
+  idempotency_key_reused_with_different_payload: entry('caller', false, 'The key was first used with another request.'),
+  idempotency_key_in_progress: entry('caller', true, 'Another request with this key is still running.'),
+  idempotency_key_expired: entry('caller', false, 'The key was used before, its answer is past retention.'),
+  outcome_unknown: entry('store', true, 'Nobody can know yet whether the request took effect; it is never run again blindly.'),
+  answer_withheld: entry('developer', false, 'The request ran, but its answer was too large to be kept.'),
+  answer_not_stored: entry('store', true, 'The request ran, but its answer is not durable yet.'),
+  claim_lost: entry('store', true, 'Another holder took over this key while the handler ran.'),
+  idempotency_store_unavailable: entry('store', true, 'The store did not answer in time, so nothing was run.'),
+  fingerprint_recipe_unknown: entry('operator', true, 'The key was written by a newer release; its fingerprint cannot be compared here.'),
+  waiting_room_full: entry('caller', true, 'Too many duplicates wait for a result in this process.'),
+  engine_closed: entry('operator', true, 'The engine is shutting down and takes no new work.'),
+  handler_failed: entry('handler', false, 'The handler failed, and its policy stores failures.'),
+  scope_missing: entry('developer', false, 'A key without a scope would be shared by all callers.'),
+  input_not_json: entry('developer', false, 'The value cannot be written as JSON, so it cannot be compared or replayed.'),
+  policy_invalid: entry('developer', false, 'The policy contradicts itself or breaks a limit.'),
+  already_answered: entry('developer', false, 'The handler gave a second answer to one request.'),
+  transaction_unsupported: entry('developer', false, 'This store cannot commit business rows together with the record.'),
+  transaction_timeout: entry('handler', true, 'A transaction was held longer than the store allows and was rolled back.'),
+  store_unknown: entry('developer', false, 'No store is known by this name or address.'),
+  store_unreachable: entry('operator', true, 'The database cannot be opened.'),
+  store_busy: entry('store', true, 'The database was locked by another process for too long.'),
+  store_failed: entry('store', true, 'The database refused an operation.'),
+  store_schema_outdated: entry('operator', false, 'The database has an older schema than this release needs.'),
+  store_schema_newer: entry('operator', false, 'The database has a newer schema than this release knows.'),
+} as const satisfies Readonly<Record<string, CatalogueEntry>>
+
+export type ErrorCode = keyof typeof catalogue
+
+export interface ErrorDetails {
+  /** When trying again makes sense, in milliseconds from now. */
+  readonly retryAfterMs?: number
+  readonly cause?: unknown
+}
+
+/**
+ * Every error that Hapax throws on purpose.
+ *
+ * @example
+ * try { await hapax.run(request, handler) }
+ * catch (error) { if (isHapaxError(error, 'outcome_unknown')) await tellTheOperator(error) }
+ */
+export class HapaxError extends Error {
+  override readonly name = 'HapaxError'
+  readonly code: ErrorCode
+  readonly fault: Fault
+  readonly retryable: boolean
+  readonly retryAfterMs: number | undefined
+
+  constructor(code: ErrorCode, message?: string, details: ErrorDetails = {}) {
+    super(message ?? catalogue[code].summary, details.cause === undefined ? undefined : { cause: details.cause })
+    this.code = code
+    this.fault = catalogue[code].fault
+    this.retryable = catalogue[code].retryable
+    this.retryAfterMs = details.retryAfterMs
+  }
+}
+
+/** Recognises by code, so that an error from another copy of the library is recognised too. */
+export function isHapaxError(error: unknown, code?: ErrorCode): error is HapaxError {
+  if (!(error instanceof Error) || error.name !== 'HapaxError') return false
+  const found = (error as { code?: unknown }).code
+  return typeof found === 'string' && found in catalogue && (code === undefined || found === code)
+}
+
+/** A broken invariant is a bug in Hapax, not a situation to handle. */
+export function invariant(holds: unknown, promise: string): asserts holds {
+  if (!holds) throw new Error(`Hapax broke its own promise: ${promise}. Please report this.`)
+}

@@ -1,0 +1,61 @@
+/** Every default and every bound of Hapax, each with its reason. Nothing else in the tree repeats these numbers. */
+
+const second = 1_000
+const minute = 60 * second
+const hour = 60 * minute
+const day = 24 * hour
+
+export const defaults = {
+  /** The window that Stripe, Finastra and most APIs publish. */
+  retentionMs: day,
+  /** Longer than providers remember keys, so that a key used anew is still told apart from its first use. */
+  tombstoneMs: 30 * day,
+  /** Short, because a crash locks the key for this long; a living handler renews it. */
+  leaseMs: 30 * second,
+  /** A hung handler may not renew for ever. No HTTP client waits this long. */
+  maxRunMs: 15 * minute,
+  /** A duplicate that waits should end before the usual 30 s of a proxy. */
+  waitMs: 10 * second,
+  /** A store that is silent this long counts as down: failing closed must be quick too. */
+  storeTimeoutMs: 5 * second,
+  /** A handler may hold an embedded transaction for this long: well under a third of the lease, so renewals survive it. */
+  transactionTimeoutMs: 5 * second,
+  /** An answer above this is not worth its storage; the retry is told so. */
+  maxAnswerBytes: 1024 * 1024,
+  /** How soon an unknown outcome is looked at for the first time. */
+  reconcileAfterMs: 0,
+  /** What an `unknown` answer tells a client to wait: time for a reconciler to have had its turn. */
+  unknownRetryAfterMs: 30 * second,
+  /** How long a clean shutdown waits for handlers that still run. */
+  drainMs: 10 * second,
+} as const
+
+export const limits = {
+  /** Stripe's bound; fits every client seen so far. */
+  keyLength: 255,
+  /** Tenant, principal, credential and route together, escaped. */
+  scopeLength: 512,
+  /** An operation or recovery point is a name, not a text. */
+  nameLength: 100,
+  /** Under a day a client on a bad network may retry too late: worth a warning. */
+  retentionWarnMs: day,
+  /** Under an hour it will: needs an explicit override. */
+  retentionFloorMs: hour,
+  /** Leases shorter than this are lost to a pause of the garbage collector. */
+  leaseFloorMs: 100,
+  /** Duplicates that wait in one process; the next one is told to come back. */
+  waiters: 1_000,
+  /** Rows per sweep or reap, so that traffic never waits behind a long transaction. */
+  batch: 1_000,
+  /** Rows per page of a list. */
+  page: 1_000,
+  /** Operations that share one commit of the embedded store. */
+  commitBatch: 128,
+} as const
+
+export const backoffs = {
+  /** Waiting for somebody else's result: quick at first, since most handlers end within milliseconds. */
+  waiting: { firstMs: 20, maxMs: second },
+  /** The store fails: trying again at once helps little and hurts it. */
+  storing: { firstMs: 100, maxMs: 5 * second },
+} as const

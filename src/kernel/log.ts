@@ -1,0 +1,13 @@
+/** One line for people who operate Hapax. It never holds a key, a body or a token. */
+export interface LogEntry {
+  readonly level: 'warn' | 'error'
+  readonly code: string
+  readonly message: string
+}
+
+export type Log = (entry: LogEntry) => void
+
+/** Where warnings go unless the application brings its own logger. */
+export const consoleLog: Log = ({ level, code, message }) => {
+  console[level](`hapax ${code}: ${message}`)
+}

@@ -1,0 +1,111 @@
+import { type Clock, systemClock } from '../kernel/clock.js'
+import type { RecordName, StoredRecord } from '../engine/record.js'
+import type { Store } from '../engine/store.js'
+import * as transitions from '../engine/transitions.js'
+
+export interface MemoryStoreOptions {
+  /** This store's own clock. */
+  readonly clock?: Clock
+}
+
+/**
+ * The port in its plainest words: a map, for tests and for routes that may forget. Nothing survives the process
+ * and no other process sees it. Between reading a record and writing it there is no `await`, so every step is
+ * atomic.
+ *
+ * @example
+ * const hapax = engine({ store: memoryStore() })
+ */
+export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): Store {
+  const records = new Map<string, StoredRecord>()
+  let lastId = 0
+
+  const get = (name: RecordName) => records.get(address(name))
+  const put = (next: StoredRecord) => records.set(address(next), next)
+
+  /** Writes what a transition gave; a refused one changes nothing. */
+  const write = (next: StoredRecord | undefined): next is StoredRecord => {
+    if (next !== undefined) put(next)
+    return next !== undefined
+  }
+
+  return {
+    name: 'memory',
+    grade: 'best-effort',
+    async open() {},
+    async close() {},
+
+    async reserve(reservation) {
+      const { verdict, next } = transitions.reserve(get(reservation), reservation, clock.now(), () => ++lastId)
+      write(next)
+      return verdict
+    },
+    async renew(claim, leaseMs) {
+      return write(transitions.renew(get(claim), claim, leaseMs, clock.now()))
+    },
+    async checkpoint(claim, step) {
+      return write(transitions.checkpoint(get(claim), claim, step, clock.now()))
+    },
+    async complete(claim, completion) {
+      const next = transitions.complete(get(claim), claim, completion, clock.now())
+      return write(next) && { expiresAt: next.expiresAt }
+    },
+    async release(claim) {
+      return transitions.release(get(claim), claim) === 'deleted' && records.delete(address(claim))
+    },
+    async fail(claim, failure) {
+      return write(transitions.fail(get(claim), claim, failure, clock.now()))
+    },
+    async doubt(claim, reason) {
+      return write(transitions.doubt(get(claim), claim, reason, clock.now()))
+    },
+    async settle(name, settlement) {
+      return write(transitions.settle(get(name), settlement, clock.now()))
+    },
+
+    async sweep(limit) {
+      const now = clock.now()
+      const swept: StoredRecord[] = []
+      for (const record of records.values()) {
+        if (swept.length === limit) break
+        const next = transitions.sweep(record, now)
+        if (write(next)) swept.push(next)
+      }
+      return swept
+    },
+    async reap(limit) {
+      const now = clock.now()
+      let buried = 0
+      let deleted = 0
+      for (const record of records.values()) {
+        const next = transitions.reap(record, now)
+        if (next === 'deleted' && deleted < limit) {
+          records.delete(address(record))
+          deleted++
+        } else if (next !== undefined && next !== 'deleted' && buried < limit) {
+          put(next)
+          buried++
+        }
+      }
+      return { buried, deleted }
+    },
+
+    async find(name) {
+      return get(name)
+    },
+    async list({ scope, state, limit, after }) {
+      const matching = [...records.values()]
+        .filter((record) => record.id > Number(after ?? 0))
+        .filter((record) => scope === undefined || record.scope === scope)
+        .filter((record) => state === undefined || record.state === state)
+        .sort((a, b) => a.id - b.id)
+      const page = matching.slice(0, limit)
+      return { records: page, next: matching.length > limit ? String(page.at(-1)?.id) : undefined }
+    },
+  }
+}
+
+/** A scope never holds a line break (it is escaped), so no two names share an address. */
+function address({ scope, key }: RecordName): string {
+  return `${scope}\n${key}`
+}
