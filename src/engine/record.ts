@@ -1,6 +1,6 @@
+import type { Fingerprint } from './fingerprint.js'
 import type { IdempotencyKey } from './key.js'
 import type { Scope } from './scope.js'
-import type { Fingerprint } from './fingerprint.js'
 import type { State } from './state.js'
 
 /** What a record is found by. */

@@ -26,7 +26,10 @@ const dimensions = ['principal', 'credential', 'route'] as const
 export function scopeOf(parts: string | ScopeParts | undefined): Scope {
   const { tenant, ...rest }: Partial<ScopeParts> = typeof parts === 'string' ? { tenant: parts } : (parts ?? {})
   if (typeof tenant !== 'string' || tenant === '') {
-    throw new HapaxError('scope_missing', 'Give a scope: the tenant of the authenticated caller, never a value from the request body.')
+    throw new HapaxError(
+      'scope_missing',
+      'Give a scope: the tenant of the authenticated caller, never a value from the request body.',
+    )
   }
   let text = escaped(tenant)
   for (const dimension of dimensions) {
@@ -34,12 +37,16 @@ export function scopeOf(parts: string | ScopeParts | undefined): Scope {
     if (value !== undefined) text += `;${dimension}=${escaped(value)}`
   }
   if (text.length > limits.scopeLength) {
-    throw new HapaxError('scope_missing', `The scope takes ${text.length} characters; at most ${limits.scopeLength} are kept. Use ids, not names.`)
+    throw new HapaxError(
+      'scope_missing',
+      `The scope takes ${text.length} characters; at most ${limits.scopeLength} are kept. Use ids, not names.`,
+    )
   }
   return text as Scope
 }
 
 function escaped(part: string): string {
-  if (!part.isWellFormed()) throw new HapaxError('scope_missing', 'A part of the scope holds a lone surrogate; use an id.')
+  if (!part.isWellFormed())
+    throw new HapaxError('scope_missing', 'A part of the scope holds a lone surrogate; use an id.')
   return encodeURIComponent(part)
 }

@@ -53,7 +53,7 @@ export interface Store<Tx = never> {
    * Runs `body` in a transaction of the database, then the write it asks for, fenced, as the last statement before
    * COMMIT. A stale claim throws `claim_lost` and the business rows roll back with it.
    */
-  readonly transaction?: <T>(claim: Claim, body: (tx: Tx) => Promise<Step<T>>) => Promise<T>
+  readonly transaction?: <T>(claim: Claim, body: (tx: Tx) => Promise<Step<T>>) => Promise<Committed<T>>
 }
 
 /** What a store promises: all together in one commit, one record at a time, or nothing across a failover. */
@@ -88,6 +88,12 @@ export interface Doubt {
 export interface Step<T> {
   readonly value: T
   readonly write: ({ readonly kind: 'checkpoint' } & Checkpoint) | ({ readonly kind: 'complete' } & Completion)
+}
+
+export interface Committed<T> {
+  readonly value: T
+  /** When the record expires, as of this commit. */
+  readonly expiresAt: number | undefined
 }
 
 export interface Settlement {

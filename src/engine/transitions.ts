@@ -18,7 +18,12 @@ export interface Reserved {
 }
 
 /** `newId` is asked only when the record is new. */
-export function reserve(current: StoredRecord | undefined, reservation: Reservation, now: number, newId: () => number): Reserved {
+export function reserve(
+  current: StoredRecord | undefined,
+  reservation: Reservation,
+  now: number,
+  newId: () => number,
+): Reserved {
   if (current === undefined) return taken('reserved', fresh(reservation, now, newId(), 0, 0))
   if (isExpired(current, now)) {
     if (reservation.onExpired === 'refuse') return { verdict: { kind: 'expired', generation: current.generation } }
@@ -26,7 +31,8 @@ export function reserve(current: StoredRecord | undefined, reservation: Reservat
   }
   const comparison = compared(current, reservation)
   if (comparison !== undefined) return { verdict: comparison }
-  if (isOwn(current, reservation)) return taken(current.attempt === 1 ? 'reserved' : 'resumed', leased(current, reservation.leaseMs, now))
+  if (isOwn(current, reservation))
+    return taken(current.attempt === 1 ? 'reserved' : 'resumed', leased(current, reservation.leaseMs, now))
   switch (current.state) {
     case 'completed':
       invariant(current.answer, 'a completed record has an answer')
@@ -48,12 +54,22 @@ export function reserve(current: StoredRecord | undefined, reservation: Reservat
   }
 }
 
-export function renew(current: StoredRecord | undefined, claim: Claim, leaseMs: number, now: number): StoredRecord | undefined {
+export function renew(
+  current: StoredRecord | undefined,
+  claim: Claim,
+  leaseMs: number,
+  now: number,
+): StoredRecord | undefined {
   if (!holds(current, claim, 'renew')) return undefined
   return leased(current, leaseMs, now)
 }
 
-export function checkpoint(current: StoredRecord | undefined, claim: Claim, step: Checkpoint, now: number): StoredRecord | undefined {
+export function checkpoint(
+  current: StoredRecord | undefined,
+  claim: Claim,
+  step: Checkpoint,
+  now: number,
+): StoredRecord | undefined {
   if (!holds(current, claim, 'checkpoint')) return undefined
   return {
     ...leased(current, step.leaseMs, now),
@@ -63,7 +79,12 @@ export function checkpoint(current: StoredRecord | undefined, claim: Claim, step
   }
 }
 
-export function complete(current: StoredRecord | undefined, claim: Claim, completion: Completion, now: number): StoredRecord | undefined {
+export function complete(
+  current: StoredRecord | undefined,
+  claim: Claim,
+  completion: Completion,
+  now: number,
+): StoredRecord | undefined {
   if (isRepeated(current, claim, 'completed')) return current
   if (!holds(current, claim, 'complete')) return undefined
   return completed(current, completion, now)
@@ -73,13 +94,23 @@ export function release(current: StoredRecord | undefined, claim: Claim): 'delet
   return holds(current, claim, 'release') && nothingCommitted(current) ? 'deleted' : undefined
 }
 
-export function fail(current: StoredRecord | undefined, claim: Claim, failure: Failure, now: number): StoredRecord | undefined {
+export function fail(
+  current: StoredRecord | undefined,
+  claim: Claim,
+  failure: Failure,
+  now: number,
+): StoredRecord | undefined {
   if (isRepeated(current, claim, 'failed_retryable')) return current
   if (!holds(current, claim, 'fail')) return undefined
   return { ...retained(idle(current, 'failed_retryable'), now), errorCode: failure.errorCode }
 }
 
-export function doubt(current: StoredRecord | undefined, claim: Claim, reason: Doubt, now: number): StoredRecord | undefined {
+export function doubt(
+  current: StoredRecord | undefined,
+  claim: Claim,
+  reason: Doubt,
+  now: number,
+): StoredRecord | undefined {
   if (isRepeated(current, claim, 'unknown')) return current
   if (!holds(current, claim, 'doubt')) return undefined
   return { ...idle(current, 'unknown'), errorCode: reason.errorCode, reconcileAfter: now + reason.reconcileAfterMs }
@@ -90,7 +121,11 @@ export function sweep(current: StoredRecord, now: number): StoredRecord | undefi
   return { ...idle(current, 'unknown'), errorCode: leaseOver, reconcileAfter: now }
 }
 
-export function settle(current: StoredRecord | undefined, settlement: Settlement, now: number): StoredRecord | undefined {
+export function settle(
+  current: StoredRecord | undefined,
+  settlement: Settlement,
+  now: number,
+): StoredRecord | undefined {
   const { outcome } = settlement
   if (current === undefined || current.generation !== settlement.generation) return undefined
   const to = nextState(current.state, `settle_${outcome.kind}`)
@@ -106,7 +141,8 @@ export function settle(current: StoredRecord | undefined, settlement: Settlement
 export function reap(current: StoredRecord, now: number): StoredRecord | 'deleted' | undefined {
   if (!isExpired(current, now)) return undefined
   const to = nextState(current.state, current.state === 'expired' ? 'delete' : 'bury')
-  if (to === 'expired') return { ...idle(current, to), answer: undefined, answerVersion: undefined, progress: undefined }
+  if (to === 'expired')
+    return { ...idle(current, to), answer: undefined, answerVersion: undefined, progress: undefined }
   return now >= (current.expiresAt ?? Number.POSITIVE_INFINITY) + current.tombstoneMs ? 'deleted' : undefined
 }
 
@@ -121,7 +157,9 @@ export function isExpired(record: StoredRecord, now: number): boolean {
 const leaseOver = 'in_progress_lock_expired'
 
 function isSweepable(record: StoredRecord, now: number): boolean {
-  return nextState(record.state, 'sweep') !== undefined && record.onLeaseOver === 'doubt' && (record.leaseUntil ?? 0) <= now
+  return (
+    nextState(record.state, 'sweep') !== undefined && record.onLeaseOver === 'doubt' && (record.leaseUntil ?? 0) <= now
+  )
 }
 
 function nothingCommitted(record: StoredRecord): boolean {
@@ -153,7 +191,13 @@ function compared(current: StoredRecord, reservation: Reservation): Verdict | un
   return { kind: 'incomparable', recipe }
 }
 
-function fresh(reservation: Reservation, now: number, id: number, lastGeneration: number, lastFence: number): StoredRecord {
+function fresh(
+  reservation: Reservation,
+  now: number,
+  id: number,
+  lastGeneration: number,
+  lastFence: number,
+): StoredRecord {
   const { scope, key, claimId, operation, retentionMs, tombstoneMs, onLeaseOver } = reservation
   return {
     id,

@@ -1,6 +1,5 @@
-import type { Claim, OnLeaseOver, StoredAnswer, StoredRecord } from './record.js'
 import type { Fingerprint } from './fingerprint.js'
-import type { RecordName } from './record.js'
+import type { Claim, OnLeaseOver, RecordName, StoredAnswer, StoredRecord } from './record.js'
 
 /** What a request asks of the store. It names no time: the store's clock is the only one. */
 export interface Reservation extends RecordName {

@@ -13,7 +13,10 @@ const pattern = /^(\d{1,9})(ms|s|m|h|d)$/
 export function parseDuration(text: string, what: string): number {
   const match = pattern.exec(text)
   if (match === null) {
-    throw new HapaxError('policy_invalid', `${what} is ${JSON.stringify(text)}; write a duration like '30s', '15m', '24h' or '7d'.`)
+    throw new HapaxError(
+      'policy_invalid',
+      `${what} is ${JSON.stringify(text)}; write a duration like '30s', '15m', '24h' or '7d'.`,
+    )
   }
   return Number(match[1]) * unitMs[match[2] as Unit]
 }

@@ -26,6 +26,10 @@ export const defaults = {
   reconcileAfterMs: 0,
   /** What an `unknown` answer tells a client to wait: time for a reconciler to have had its turn. */
   unknownRetryAfterMs: 30 * second,
+  /** What a duplicate is told to wait at most: most handlers are done by then, however long their lease. */
+  inProgressRetryAfterMs: 2 * second,
+  /** Opening may create the schema, which takes longer than a step. */
+  openTimeoutMs: 30 * second,
   /** How long a clean shutdown waits for handlers that still run. */
   drainMs: 10 * second,
 } as const

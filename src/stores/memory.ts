@@ -1,7 +1,7 @@
-import { type Clock, systemClock } from '../kernel/clock.js'
 import type { RecordName, StoredRecord } from '../engine/record.js'
 import type { Store } from '../engine/store.js'
 import * as transitions from '../engine/transitions.js'
+import { type Clock, systemClock } from '../kernel/clock.js'
 
 export interface MemoryStoreOptions {
   /** This store's own clock. */

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import type { Claim } from '../engine/record.js'
+import type { Step, Store } from '../engine/store.js'
+import type { Capability, StoreBench, StoreHarness } from './harness.js'
+
+/** A store of which a case does not know what its transactions look like. */
+export type AnyStore = Store<unknown>
+
+/** What a case plays on: fresh data, a first node, more nodes when asked for, and the store's clock. */
+export interface Stage {
+  readonly store: AnyStore
+  /** The store's time when the case begins. */
+  readonly startedAt: number
+  /** Moves the store's clock to this many milliseconds after the beginning. */
+  at(ms: number): Promise<void>
+  /** Another node on the same data. */
+  open(): Promise<AnyStore>
+  cut(store: AnyStore): Promise<void>
+  /** A transaction of the store in which business rows can be inserted. */
+  transaction<T>(store: AnyStore, claim: Claim, body: (insert: Insert) => Promise<Step<T>>): Promise<T>
+  countRows(): Promise<number>
+}
+
+export type Insert = (text: string) => Promise<void>
+
+/** What a case must show. It passes by returning and fails by throwing. */
+export type Show = (stage: Stage) => Promise<void>
+
+/** Some whole second, far from any real time, so that a store which reads another clock is found out. */
+const startedAt = Date.UTC(2040, 1, 29, 12)
+
+/** Sets the stage, plays, and clears it, whatever happened. */
+export async function play<Tx>(harness: StoreHarness<Tx>, show: Show): Promise<void> {
+  const bench = await harness.fresh()
+  const nodes = new Set<Store<Tx>>()
+  try {
+    await bench.setTime(startedAt)
+    await show(await stageOf(harness, bench, nodes))
+  } finally {
+    for (const node of nodes) await node.close()
+    await bench.dispose()
+  }
+}
+
+async function stageOf<Tx>(harness: StoreHarness<Tx>, bench: StoreBench<Tx>, nodes: Set<Store<Tx>>): Promise<Stage> {
+  const open = async () => {
+    const node = await bench.open()
+    nodes.add(node)
+    return node
+  }
+  const nodeOf = (store: AnyStore) => offered([...nodes].find((node) => node === store), 'the node was opened here')
+  const rows = () => offered(bench.transactions, missing(harness, 'transactions'))
+
+  return {
+    store: await open(),
+    startedAt,
+    open,
+    at: (ms) => bench.setTime(startedAt + ms),
+    async cut(store) {
+      assert.ok(bench.cut, missing(harness, 'cut'))
+      await bench.cut(nodeOf(store))
+    },
+    async transaction(store, claim, body) {
+      const { insert } = rows()
+      const transaction = offered(nodeOf(store).transaction, missing(harness, 'transactions'))
+      return transaction(claim, (tx) => body((text) => insert(tx, text)))
+    },
+    countRows: () => rows().count(),
+  }
+}
+
+function offered<T>(value: T | undefined, promise: string): T {
+  assert.ok(value !== undefined, promise)
+  return value
+}
+
+function missing(harness: { readonly name: string }, capability: Capability): string {
+  return `The harness of ${harness.name} neither offers "${capability}" nor says under "lacks" why not.`
+}

@@ -1,0 +1,64 @@
+import type { Capability, StoreHarness } from './harness.js'
+import { play, type Show } from './stage.js'
+import { answers } from './store/answers.js'
+import { crowds } from './store/crowds.js'
+import { doubt } from './store/doubt.js'
+import { expiry } from './store/expiry.js'
+import { faults } from './store/faults.js'
+import { fencing } from './store/fencing.js'
+import { housekeeping } from './store/housekeeping.js'
+import { leases } from './store/leases.js'
+import { listing } from './store/listing.js'
+import { refusals } from './store/refusals.js'
+import { reserving } from './store/reserving.js'
+import { transactionFaults } from './store/transaction-faults.js'
+import { transactions } from './store/transactions.js'
+
+/** One promise of the port. Hand it to any test runner. */
+export interface ConformanceCase {
+  readonly subject: string
+  /** The promise, as a sentence; no two cases share it. */
+  readonly name: string
+  /** Why this store need not keep the promise, in the words of its harness. */
+  readonly skip: string | undefined
+  /** Resolves when the promise holds, rejects when it does not. */
+  run(): Promise<void>
+}
+
+/**
+ * Every promise that a store makes to the engine, as cases for any test runner.
+ *
+ * @example
+ * for (const { name, skip, run } of storeConformance(harness)) {
+ *   test(name, { skip: skip ?? false }, run)
+ * }
+ */
+export function storeConformance<Tx>(harness: StoreHarness<Tx>): readonly ConformanceCase[] {
+  return subjects.flatMap(({ subject, needs, promises }) => {
+    const lacking = needs.find((capability) => harness.lacks[capability] !== undefined)
+    const skip = lacking && harness.lacks[lacking]
+    return Object.entries(promises).map(([name, show]) => ({ subject, name, skip, run: () => play(harness, show) }))
+  })
+}
+
+interface Subject {
+  readonly subject: string
+  readonly needs: readonly Capability[]
+  readonly promises: Readonly<Record<string, Show>>
+}
+
+const subjects: readonly Subject[] = [
+  { subject: 'reserving', needs: [], promises: reserving },
+  { subject: 'refusals', needs: [], promises: refusals },
+  { subject: 'crowds', needs: [], promises: crowds },
+  { subject: 'fencing', needs: [], promises: fencing },
+  { subject: 'leases', needs: [], promises: leases },
+  { subject: 'expiry', needs: [], promises: expiry },
+  { subject: 'answers', needs: [], promises: answers },
+  { subject: 'doubt', needs: [], promises: doubt },
+  { subject: 'housekeeping', needs: [], promises: housekeeping },
+  { subject: 'listing', needs: [], promises: listing },
+  { subject: 'transactions', needs: ['transactions'], promises: transactions },
+  { subject: 'faults', needs: ['cut'], promises: faults },
+  { subject: 'transaction faults', needs: ['transactions', 'cut'], promises: transactionFaults },
+]

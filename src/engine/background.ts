@@ -1,0 +1,33 @@
+import { type Clock, sleep } from '../kernel/clock.js'
+
+/** Work that outlives the request that began it: handlers whose caller is gone, answers that are not stored yet. */
+export interface Background {
+  /** Counts the promise as under way until it settles. A failure is its owner's to report. */
+  track<T>(promise: Promise<T>): Promise<T>
+  /** Resolves when nothing is under way any more, or after `ms`. Then the signal aborts. */
+  drain(ms: number): Promise<void>
+  /** Aborts when draining is over: nobody waits for what still runs. */
+  readonly ended: AbortSignal
+}
+
+export function background(clock: Clock): Background {
+  const underWay = new Set<Promise<unknown>>()
+  const end = new AbortController()
+  return {
+    ended: end.signal,
+    track(promise) {
+      underWay.add(promise)
+      const done = () => underWay.delete(promise)
+      promise.then(done, done)
+      return promise
+    },
+    async drain(ms) {
+      const deadline = clock.elapsed() + ms
+      const enough = new AbortController()
+      const bound = sleep(clock, ms, enough.signal)
+      while (underWay.size > 0 && clock.elapsed() < deadline) await Promise.race([Promise.allSettled(underWay), bound])
+      enough.abort()
+      end.abort()
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { type Clock, within } from '../kernel/clock.js'
+import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import type { Emitter } from '../kernel/events.js'
+import type { Store } from './store.js'
+
+/** The steps of a store that one request waits for. */
+export type BoundedStore = Pick<Store, 'reserve' | 'renew' | 'complete' | 'release' | 'fail' | 'doubt' | 'find'>
+
+/**
+ * The same steps, each within a bound and with one error: whatever goes wrong in a store, the engine sees
+ * `idempotency_store_unavailable` in bounded time and fails closed. The step may still have happened.
+ */
+export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Clock, events: Emitter): BoundedStore {
+  async function bounded<T>(step: string, promise: Promise<T>): Promise<T> {
+    const late = () => new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" within ${timeoutMs} ms.`)
+    try {
+      return await within(clock, timeoutMs, promise, late)
+    } catch (error) {
+      const failure = unavailable(step, error)
+      events.emit('store_failed', () => ({ step, errorCode: isHapaxError(error) ? error.code : failure.code }))
+      throw failure
+    }
+  }
+  return {
+    reserve: (reservation) => bounded('reserve', store.reserve(reservation)),
+    renew: (claim, leaseMs) => bounded('renew', store.renew(claim, leaseMs)),
+    complete: (claim, completion) => bounded('complete', store.complete(claim, completion)),
+    release: (claim) => bounded('release', store.release(claim)),
+    fail: (claim, failure) => bounded('fail', store.fail(claim, failure)),
+    doubt: (claim, reason) => bounded('doubt', store.doubt(claim, reason)),
+    find: (name) => bounded('find', store.find(name)),
+  }
+}
+
+/** A schema that does not fit is for an operator to mend and keeps its own name; all else is "the store is down". */
+export function unavailable(step: string, error: unknown): HapaxError {
+  if (isHapaxError(error) && (error.code === 'idempotency_store_unavailable' || error.fault === 'operator')) return error
+  const why = error instanceof Error ? error.message : String(error)
+  return new HapaxError('idempotency_store_unavailable', `The store failed at "${step}": ${why}`, { cause: error })
+}

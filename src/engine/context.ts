@@ -1,0 +1,30 @@
+import type { Chance } from '../kernel/chance.js'
+import type { Clock } from '../kernel/clock.js'
+import type { Emitter, Subject } from '../kernel/events.js'
+import type { Log } from '../kernel/log.js'
+import type { Background } from './background.js'
+import type { BoundedStore } from './bounded-store.js'
+import { digestHex } from './digest.js'
+import type { Flights } from './flights.js'
+import type { Guarded } from './guarded.js'
+import type { Store } from './store.js'
+
+/** What all requests of one engine share. */
+export interface Context<Tx> {
+  readonly clock: Clock
+  readonly chance: Chance
+  readonly log: Log
+  readonly events: Emitter
+  /** What requests wait on: every step bounded, every failure `idempotency_store_unavailable`. */
+  readonly store: BoundedStore
+  /** The store as it was given: only for transactions, which bound themselves. */
+  readonly wholeStore: Store<Tx>
+  readonly storeTimeoutMs: number
+  readonly background: Background
+  readonly flights: Flights
+}
+
+/** Whom an event is about, with the key as a digest. */
+export function subjectOf<Tx>({ scope, key, policy }: Guarded<Tx>): Subject {
+  return { scope, record: digestHex({ scope, key }), operation: policy.name }
+}

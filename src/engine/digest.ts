@@ -1,0 +1,35 @@
+import { createHash, type Hash, type Hmac } from 'node:crypto'
+import type { RecordName } from './record.js'
+
+/** Says what is hashed, so that no other hash of ours is ever equal to a record's digest. */
+const domain = 'hapax record 1'
+
+const digestBytes = 16
+
+/**
+ * A record's name in 16 bytes: what an embedded store finds a row by, and the only spelling of a key that a log or
+ * an event may hold. Half of a SHA-256 is enough: to meet the record of somebody else one would have to find a second
+ * preimage of 128 bits, and two keys that are made to collide only harm the caller who made them.
+ */
+export function recordDigest({ scope, key }: RecordName): Uint8Array {
+  return Uint8Array.from(framed(createHash('sha256'), [domain, scope, key]).digest().subarray(0, digestBytes))
+}
+
+/** The same digest as text, 32 characters. */
+export function digestHex(name: RecordName): string {
+  return Buffer.from(recordDigest(name)).toString('hex')
+}
+
+/** Feeds each part behind its length in bytes, so that no choice of parts reads like another one. */
+export function framed<H extends Hash | Hmac>(hash: H, parts: Iterable<string | Uint8Array>): H {
+  for (const part of parts) {
+    const bytes = typeof part === 'string' ? Buffer.from(part) : part
+    const length = Buffer.allocUnsafe(lengthBytes)
+    length.writeUIntBE(bytes.byteLength, 0, lengthBytes)
+    hash.update(length).update(bytes)
+  }
+  return hash
+}
+
+/** Holds every length a buffer can have. */
+const lengthBytes = 6

@@ -1,0 +1,146 @@
+import { type Chance, systemChance } from '../kernel/chance.js'
+import { type Clock, systemClock, within } from '../kernel/clock.js'
+import { type Duration, parseDuration } from '../kernel/duration.js'
+import { HapaxError } from '../kernel/errors.js'
+import { type EventName, emitter, type Listener } from '../kernel/events.js'
+import { defaults } from '../kernel/limits.js'
+import { consoleLog, type Log } from '../kernel/log.js'
+import { background } from './background.js'
+import { boundedStore, unavailable } from './bounded-store.js'
+import type { Context } from './context.js'
+import { execute } from './executing.js'
+import { flights } from './flights.js'
+import type { Guarded } from './guarded.js'
+import { keyOf } from './key.js'
+import type { Outcome } from './outcome.js'
+import { type Accepted, type Done, errorToAnswer, plainResult, plainSource, valueToAnswer } from './plain.js'
+import { type Concurrency, type Policy, type PolicyOptions, policyOf } from './policy.js'
+import { type ScopeParts, scopeOf } from './scope.js'
+import type { Store } from './store.js'
+import type { Work } from './work.js'
+
+export interface EngineOptions<Tx> {
+  readonly store: Store<Tx>
+  /** How long a step of the store may take before the request is refused. */
+  readonly storeTimeout?: Duration
+  readonly log?: Log
+  readonly clock?: Clock
+  readonly chance?: Chance
+}
+
+export interface RunRequest<C extends Concurrency = Concurrency> {
+  /** Whose key it is: the tenant of the authenticated caller. */
+  readonly scope: string | ScopeParts
+  readonly key: string
+  /** What makes two requests the same; any JSON value. */
+  readonly input?: unknown
+  readonly policy: Policy<C>
+}
+
+type RunResult<T, C extends Concurrency> = 'accept' extends C ? Done<T> | Accepted : Done<T>
+
+export interface Engine<Tx> {
+  /** Checks a policy, once, at start. */
+  policy<C extends Concurrency = 'reject'>(options: PolicyOptions & { readonly concurrency?: C }): Policy<C>
+  /**
+   * Runs a function once per key. A retry gets the first result; whatever else the key holds is thrown as a
+   * HapaxError, and then nothing ran.
+   *
+   * @example
+   * const { value, replayed } = await hapax.run({ scope: 'acme', key, input, policy }, async (work) => charge(input))
+   */
+  run<T, C extends Concurrency>(request: RunRequest<C>, handler: (work: Work<Tx>) => Promise<T>): Promise<RunResult<T, C>>
+  /** What `run` and the HTTP door rest on: answers as bytes, every outcome in one union. */
+  execute(guarded: Guarded<Tx>): Promise<Outcome>
+  on<Name extends EventName>(name: Name, listener: Listener<Name>): () => void
+  /** Opens the store. Call it at start, so that a database that is missing or too old is found then. */
+  open(): Promise<void>
+  /** Takes no new work, lets what runs finish within a bound, then closes the store. */
+  close(): Promise<void>
+}
+
+/**
+ * The engine: one store, and everything that is guarded by it.
+ *
+ * @example
+ * const hapax = engine({ store: sqliteStore({ path: 'hapax.db' }) })
+ */
+export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
+  const context = contextOf(options)
+  const { wholeStore: store, clock, log, events } = context
+  let opening: Promise<void> | undefined
+  let closing: Promise<void> | undefined
+
+  async function openOnce(): Promise<void> {
+    try {
+      const late = () => new HapaxError('store_unreachable', `The ${store.name} store did not open within ${defaults.openTimeoutMs} ms.`)
+      await within(clock, defaults.openTimeoutMs, store.open(), late)
+    } catch (error) {
+      opening = undefined
+      events.emit('store_failed', () => ({ step: 'open', errorCode: unavailable('open', error).code }))
+      throw unavailable('open', error)
+    }
+  }
+  const open = (): Promise<void> => {
+    opening ??= openOnce()
+    return opening
+  }
+
+  async function guard(guarded: Guarded<Tx>): Promise<Outcome> {
+    if (closing !== undefined) return { kind: 'refused', error: new HapaxError('engine_closed') }
+    try {
+      await open()
+    } catch (error) {
+      return { kind: 'refused', error: unavailable('open', error) }
+    }
+    return context.background.track(execute(context, guarded))
+  }
+
+  async function closeOnce(): Promise<void> {
+    await context.background.drain(defaults.drainMs)
+    if (opening !== undefined) await store.close()
+  }
+
+  warnOfForgetting(store, log)
+  return {
+    policy: (options) => policyOf(options, log),
+    async run<T, C extends Concurrency>(request: RunRequest<C>, handler: (work: Work<Tx>) => Promise<T>) {
+      const { policy } = request
+      const guarded = { scope: scopeOf(request.scope), key: keyOf(request.key), policy, source: plainSource(policy, request.input) }
+      const outcome = await guard({ ...guarded, handler, toAnswer: valueToAnswer, errorToAnswer })
+      return plainResult<T>(outcome) as RunResult<T, C>
+    },
+    execute: guard,
+    on: events.on,
+    open,
+    close() {
+      closing ??= closeOnce()
+      return closing
+    },
+  }
+}
+
+function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
+  const { store, clock = systemClock, chance = systemChance, log = consoleLog } = options
+  if (typeof store?.reserve !== 'function') {
+    throw new HapaxError('store_unknown', "engine({ store }) needs a store, like sqliteStore({ path }) from 'hapax/sqlite'.")
+  }
+  const events = emitter(log)
+  const storeTimeoutMs = options.storeTimeout === undefined ? defaults.storeTimeoutMs : parseDuration(options.storeTimeout, 'storeTimeout')
+  return {
+    clock,
+    chance,
+    log,
+    events,
+    store: boundedStore(store, storeTimeoutMs, clock, events),
+    wholeStore: store,
+    storeTimeoutMs,
+    background: background(clock),
+    flights: flights(),
+  }
+}
+
+function warnOfForgetting<Tx>(store: Store<Tx>, log: Log): void {
+  if (store.grade !== 'best-effort' || process.env['NODE_ENV'] !== 'production') return
+  log({ level: 'warn', code: 'store_forgets', message: `the ${store.name} store may forget: a retry after a restart or failover runs again.` })
+}

@@ -1,0 +1,17 @@
+import type { FingerprintSource } from './fingerprint.js'
+import type { Policy } from './policy.js'
+import type { Answer, RecordName } from './record.js'
+import type { Work } from './work.js'
+
+/**
+ * One request to guard, in the engine's terms: everything is parsed, and how a handler's value or error becomes an
+ * answer is said by whoever stands at the door.
+ */
+export interface Guarded<Tx> extends RecordName {
+  readonly policy: Policy
+  readonly source: FingerprintSource
+  readonly handler: (work: Work<Tx>) => Promise<unknown>
+  readonly toAnswer: (value: unknown) => Answer
+  /** Only asked where the policy stores failures. */
+  readonly errorToAnswer: (error: unknown) => Answer
+}

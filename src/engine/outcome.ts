@@ -1,0 +1,25 @@
+import type { HapaxError } from '../kernel/errors.js'
+import type { StoredAnswer } from './record.js'
+
+/** How one guarded request ended, for whoever turns it into an HTTP response or a return value. */
+export type Outcome =
+  | Answered
+  /** A duplicate of a request that still runs, under `concurrency: 'accept'`: ask again later. */
+  | { readonly kind: 'accepted'; readonly retryAfterMs: number }
+  /** Nothing ran for this request, or nothing can be said about it yet. */
+  | { readonly kind: 'refused'; readonly error: HapaxError }
+  /** The handler threw, and the key may be tried again. */
+  | { readonly kind: 'threw'; readonly error: unknown }
+
+export interface Answered {
+  readonly kind: 'answered'
+  readonly answer: StoredAnswer
+  /** `false` when the key may be tried again: the answer was a 5xx, or nothing guarded it. */
+  readonly stored: boolean
+  /** `true` when somebody else's run made this answer. */
+  readonly replayed: boolean
+  /** Above 1 when the key had expired and was used anew. */
+  readonly generation: number
+  /** On the store's clock; `undefined` for ever, or when nothing was stored. */
+  readonly expiresAt: number | undefined
+}

@@ -1,0 +1,68 @@
+import { HapaxError } from '../kernel/errors.js'
+import type { FingerprintSource } from './fingerprint.js'
+import type { Outcome } from './outcome.js'
+import type { Policy } from './policy.js'
+import type { Answer } from './record.js'
+
+/**
+ * How a plain function is guarded like a route: its input and its result travel as JSON. The result passes through
+ * JSON on the first run too, so that a replay cannot differ from it.
+ */
+
+/** What `run` gives: the value, and how it came about. */
+export interface Done<T> {
+  readonly kind: 'done'
+  readonly value: T
+  readonly replayed: boolean
+  readonly generation: number
+  readonly expiresAt: Date | undefined
+}
+
+/** A duplicate of a run that is still under way, under `concurrency: 'accept'`. */
+export interface Accepted {
+  readonly kind: 'accepted'
+  readonly retryAfterMs: number
+}
+
+export function plainSource(policy: Policy, input: unknown): FingerprintSource {
+  return { subject: [policy.name], mediaType: 'application/json', body: jsonBytes(input ?? null, 'input') }
+}
+
+export function valueToAnswer(value: unknown): Answer {
+  if (value === undefined) return { status: 204, headers: [], body: new Uint8Array() }
+  return { status: 200, headers: [['content-type', 'application/json']], body: jsonBytes(value, 'result') }
+}
+
+export function errorToAnswer(error: unknown): Answer {
+  const message = error instanceof Error ? error.message : String(error)
+  return { status: 500, headers: [['content-type', 'application/json']], body: jsonBytes({ message }, 'error') }
+}
+
+/** Turns an outcome into a return value, or throws what it says. */
+export function plainResult<T>(outcome: Outcome): Done<T> | Accepted {
+  switch (outcome.kind) {
+    case 'accepted':
+      return { kind: 'accepted', retryAfterMs: outcome.retryAfterMs }
+    case 'refused':
+    case 'threw':
+      throw outcome.error
+    case 'answered': {
+      const { answer, replayed, generation, expiresAt } = outcome
+      if (answer.kind === 'withheld') throw new HapaxError('answer_withheld')
+      const value = answer.body.byteLength === 0 ? undefined : JSON.parse(new TextDecoder().decode(answer.body))
+      if (answer.status >= 500) throw new HapaxError('handler_failed', (value as { message: string }).message)
+      return { kind: 'done', value, replayed, generation, expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt) }
+    }
+  }
+}
+
+function jsonBytes(value: unknown, what: string): Uint8Array {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (cause) {
+    throw new HapaxError('input_not_json', `The ${what} cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}.`, { cause })
+  }
+  if (text === undefined) throw new HapaxError('input_not_json', `The ${what} cannot be written as JSON; give plain data.`)
+  return new TextEncoder().encode(text)
+}

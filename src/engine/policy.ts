@@ -1,0 +1,135 @@
+import { type Duration, formatDuration, parseDuration } from '../kernel/duration.js'
+import { HapaxError } from '../kernel/errors.js'
+import { defaults, limits } from '../kernel/limits.js'
+import type { Log } from '../kernel/log.js'
+import { type FingerprintOptions, type Fingerprinter, fingerprinter } from './fingerprint.js'
+import type { Answer } from './record.js'
+
+/** What a failed handler means: run again, nobody knows, store the failure as the answer, or it never began. */
+export type FailureMeaning = 'retry' | 'unknown' | 'store' | 'release'
+
+/** How one operation is guarded. Everything has a default but the name. */
+export interface PolicyOptions {
+  /** The operation this guards, part of the fingerprint: the same key under another name is another request. */
+  readonly name: string
+  /** How long an answer is kept: `'24h'`, `'7d'`, `'forever'`. */
+  readonly retention?: Duration | 'forever'
+  /** Below one hour clients on bad networks retry too late; say that you know. */
+  readonly allowShortRetention?: true
+  /** How long your clients go on retrying. A retention that is shorter refuses to start. */
+  readonly retryHorizon?: Duration
+  /** How long an expired key is still recognised, so that its reuse is never silent. */
+  readonly tombstone?: Duration
+  /** How long a claim lives without renewal: what a crash costs. */
+  readonly lease?: Duration
+  /** How long a handler may go on renewing. */
+  readonly maxRun?: Duration
+  /** What a duplicate gets while the first still runs. */
+  readonly concurrency?: Concurrency
+  /** With `concurrency: 'wait'`: for how long. */
+  readonly waitFor?: Duration
+  /** What a handler that throws, or answers 5xx, means. A function decides by the error. */
+  readonly onError?: Exclude<FailureMeaning, 'release'> | ((error: unknown) => FailureMeaning)
+  /** What a crash in the middle means: nobody knows (the default), or the handler may simply run again. */
+  readonly onCrash?: 'unknown' | 'retry'
+  /** What a key past its retention means: run as new, visibly counted, or refuse. */
+  readonly onExpired?: 'run' | 'refuse'
+  readonly fingerprint?: FingerprintOptions
+  /** Raise it when the shape of the answers changes. */
+  readonly answerVersion?: number
+  /** Brings an answer stored under an older version to the present one. Without it, old answers replay as they are. */
+  readonly upgradeAnswer?: (answer: Answer, fromVersion: number) => Answer
+  readonly maxAnswerBytes?: number
+  /** Runs the handler WITHOUT protection when the store is down: duplicates will run. Counted and logged each time. */
+  readonly dangerouslyFailOpen?: true
+}
+
+export type Concurrency = 'reject' | 'wait' | 'accept'
+
+/** A policy that was checked. Made by `hapax.policy()` only. */
+export interface Policy<C extends Concurrency = Concurrency> {
+  readonly name: string
+  readonly retentionMs: number | undefined
+  readonly tombstoneMs: number
+  readonly leaseMs: number
+  readonly maxRunMs: number
+  readonly concurrency: C
+  readonly waitMs: number
+  readonly meaningOf: (error: unknown) => FailureMeaning
+  readonly onCrash: 'unknown' | 'retry'
+  readonly onExpired: 'run' | 'refuse'
+  readonly fingerprinter: Fingerprinter
+  readonly answerVersion: number
+  readonly upgradeAnswer: ((answer: Answer, fromVersion: number) => Answer) | undefined
+  readonly maxAnswerBytes: number
+  readonly failOpen: boolean
+}
+
+/** Checks the options once, at start, so that no request meets a policy that contradicts itself. */
+export function policyOf<C extends Concurrency>(options: PolicyOptions & { readonly concurrency?: C }, log: Log): Policy<C> {
+  const { onError = 'retry' } = options
+  const policy: Policy<C> = {
+    name: checkedName(options.name),
+    retentionMs: retentionOf(options),
+    tombstoneMs: durationOr(options.tombstone, defaults.tombstoneMs, 'tombstone'),
+    leaseMs: durationOr(options.lease, defaults.leaseMs, 'lease'),
+    maxRunMs: durationOr(options.maxRun, defaults.maxRunMs, 'maxRun'),
+    concurrency: options.concurrency ?? ('reject' as C),
+    waitMs: durationOr(options.waitFor, defaults.waitMs, 'waitFor'),
+    meaningOf: typeof onError === 'function' ? onError : () => onError,
+    onCrash: options.onCrash ?? 'unknown',
+    onExpired: options.onExpired ?? 'run',
+    fingerprinter: fingerprinter(options.fingerprint ?? {}),
+    answerVersion: options.answerVersion ?? 1,
+    upgradeAnswer: options.upgradeAnswer,
+    maxAnswerBytes: options.maxAnswerBytes ?? defaults.maxAnswerBytes,
+    failOpen: options.dangerouslyFailOpen ?? false,
+  }
+  refuseContradictions(policy, options)
+  warnOfRisks(policy, log)
+  return Object.freeze(policy)
+}
+
+function refuseContradictions(policy: Policy, options: PolicyOptions): void {
+  const { name, retentionMs = Number.POSITIVE_INFINITY, leaseMs, maxRunMs } = policy
+  const refuse = (message: string): never => {
+    throw new HapaxError('policy_invalid', `Policy "${name}": ${message}`)
+  }
+  if (retentionMs < limits.retentionFloorMs && options.allowShortRetention !== true) {
+    refuse(`retention is under ${formatDuration(limits.retentionFloorMs)}, so late retries run again. Raise it, or set allowShortRetention: true.`)
+  }
+  if (options.retryHorizon !== undefined && retentionMs < parseDuration(options.retryHorizon, 'retryHorizon')) {
+    refuse(`retention is shorter than retryHorizon ${options.retryHorizon}: the last retries would run again. Raise the retention.`)
+  }
+  if (retentionMs <= maxRunMs) refuse('retention must be longer than maxRun, or an answer expires before its first retry.')
+  if (leaseMs < limits.leaseFloorMs) refuse(`lease must be at least ${formatDuration(limits.leaseFloorMs)}.`)
+  if (maxRunMs < leaseMs) refuse('maxRun must not be shorter than the lease.')
+  if (!Number.isSafeInteger(policy.answerVersion) || policy.answerVersion < 1) refuse('answerVersion must be a whole number from 1.')
+  if (!Number.isSafeInteger(policy.maxAnswerBytes) || policy.maxAnswerBytes < 0) refuse('maxAnswerBytes must be a whole number.')
+}
+
+function warnOfRisks(policy: Policy, log: Log): void {
+  if (policy.retentionMs !== undefined && policy.retentionMs < limits.retentionWarnMs) {
+    const message = `policy "${policy.name}" forgets after ${formatDuration(policy.retentionMs)}; clients may retry for a day.`
+    log({ level: 'warn', code: 'retention_short', message })
+  }
+  if (policy.failOpen) {
+    const message = `policy "${policy.name}" fails open: while the store is down its requests run without protection.`
+    log({ level: 'warn', code: 'fails_open', message })
+  }
+}
+
+function checkedName(name: string): string {
+  if (typeof name !== 'string' || name === '' || name.length > limits.nameLength) {
+    throw new HapaxError('policy_invalid', `A policy needs a name of 1 to ${limits.nameLength} characters, like 'payments.create'.`)
+  }
+  return name
+}
+
+function retentionOf({ retention }: PolicyOptions): number | undefined {
+  return retention === 'forever' ? undefined : durationOr(retention, defaults.retentionMs, 'retention')
+}
+
+function durationOr(text: Duration | undefined, otherwiseMs: number, what: string): number {
+  return text === undefined ? otherwiseMs : parseDuration(text, what)
+}

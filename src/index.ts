@@ -1,0 +1,25 @@
+/**
+ * What an application needs: the engine, its policies, and the words of its answers. Stores have their own entry
+ * points, so that an application loads only the one it uses.
+ */
+export { type Engine, type EngineOptions, engine, type RunRequest } from './engine/engine.js'
+export { type Fingerprint, type FingerprintOptions, type FingerprintSource } from './engine/fingerprint.js'
+export type { Guarded } from './engine/guarded.js'
+export { type IdempotencyKey, type KeyRules, keyOf } from './engine/key.js'
+export type { Answered, Outcome } from './engine/outcome.js'
+export type { Accepted, Done } from './engine/plain.js'
+export type { Concurrency, FailureMeaning, Policy, PolicyOptions } from './engine/policy.js'
+export type { Answer, Claim, Evidence, RecordName, StoredAnswer, StoredRecord } from './engine/record.js'
+export { type Scope, type ScopeParts, scopeOf } from './engine/scope.js'
+export { type Happening, nextState, type State, states, type Transition, transitions } from './engine/state.js'
+export type * from './engine/store.js'
+export type { Reservation, Verdict } from './engine/verdict.js'
+export type { Work } from './engine/work.js'
+export { parseKeyHeader } from './http/header.js'
+export { type Chance, systemChance } from './kernel/chance.js'
+export { type Clock, systemClock } from './kernel/clock.js'
+export type { Duration } from './kernel/duration.js'
+export { catalogue, type ErrorCode, type Fault, HapaxError, isHapaxError } from './kernel/errors.js'
+export type { EventName, Events, Listener, Subject } from './kernel/events.js'
+export { defaults, limits } from './kernel/limits.js'
+export type { Log, LogEntry } from './kernel/log.js'

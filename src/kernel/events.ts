@@ -1,0 +1,85 @@
+import type { Log } from './log.js'
+
+/** Whom an event is about. The key itself is in no event: `record` is a digest of scope and key. */
+export interface Subject {
+  readonly scope: string
+  readonly record: string
+  readonly operation: string
+}
+
+/** Everything that Hapax tells. Metrics, traces, logs and the console are made from these and nothing else. */
+export interface Events {
+  /** A key was taken for the first time, or for the first time after it expired: its handler starts. */
+  reserved: Subject & { readonly generation: number; readonly fence: number }
+  /** A key went on from what an earlier attempt left behind: its handler starts again. */
+  resumed: Subject & { readonly attempt: number; readonly fence: number; readonly recoveryPoint: string }
+  /** An expired key was used anew: the retry may have come too late. */
+  reused_after_expiry: Subject & { readonly generation: number }
+  /** A stored answer was given again. */
+  replayed: Subject
+  /** A duplicate in the same process was given the result of the one that ran. */
+  shared: Subject
+  /** A key came with another request than its first: a client's bug, or somebody trying. */
+  mismatched: Subject
+  /** A duplicate met a request that still runs. */
+  met_in_progress: Subject & { readonly reply: 'refused' | 'accepted' | 'waits' }
+  /** A retry met an outcome that nobody knows; nothing ran. */
+  met_unknown: Subject
+  /** An expired key was refused, as its policy says. */
+  refused_expired: Subject & { readonly generation: number }
+  /** An answer became durable. */
+  completed: Subject & { readonly status: number; readonly bytes: number; readonly runMs: number }
+  /** An answer became durable only after its caller had been told that it was not. */
+  completed_late: Subject
+  /** An answer was over the size limit: that it was given is stored, the answer is not. */
+  withheld: Subject & { readonly bytes: number }
+  /** A handler failed in a way that lets the next request run again. */
+  failed: Subject & { readonly errorCode: string }
+  /** Nobody can know whether a handler took effect. */
+  doubted: Subject & { readonly errorCode: string }
+  /** A reservation was taken back, because nothing had run. */
+  released: Subject
+  /** A holder lost its claim while its handler ran, or could not renew it in time. */
+  claim_lost: Subject & { readonly fence: number }
+  /** A handler ran longer than its policy allows; it is no longer waited for. */
+  overran: Subject
+  /** A step of the store failed or was too slow. */
+  store_failed: { readonly step: string; readonly errorCode: string }
+  /** A handler ran without protection, because its policy fails open. */
+  ran_unprotected: Subject
+}
+
+export type EventName = keyof Events
+
+export type Listener<Name extends EventName> = (event: Events[Name]) => void
+
+export interface Emitter {
+  /** Hears every event of this name; the function returned stops it. */
+  on<Name extends EventName>(name: Name, listener: Listener<Name>): () => void
+  /** `event` is built only if somebody listens. */
+  emit<Name extends EventName>(name: Name, event: () => Events[Name]): void
+}
+
+/** A listener that throws is reported and never disturbs a request. */
+export function emitter(log: Log): Emitter {
+  const listeners = new Map<EventName, Set<Listener<never>>>()
+  return {
+    on(name, listener) {
+      const heard = listeners.get(name) ?? new Set()
+      listeners.set(name, heard.add(listener))
+      return () => heard.delete(listener)
+    },
+    emit(name, event) {
+      const heard = listeners.get(name)
+      if (heard === undefined || heard.size === 0) return
+      const built = event()
+      for (const listener of heard) {
+        try {
+          ;(listener as (event: unknown) => void)(built)
+        } catch (error) {
+          log({ level: 'error', code: 'listener_failed', message: `a listener to "${name}" threw: ${String(error)}` })
+        }
+      }
+    },
+  }
+}
