@@ -3,7 +3,7 @@
  * points, so that an application loads only the one it uses.
  */
 export { type Engine, type EngineOptions, engine, type RunRequest } from './engine/engine.js'
-export { type Fingerprint, type FingerprintOptions, type FingerprintSource } from './engine/fingerprint.js'
+export type { Fingerprint, FingerprintOptions, FingerprintSource } from './engine/fingerprint.js'
 export type { Guarded } from './engine/guarded.js'
 export { type IdempotencyKey, type KeyRules, keyOf } from './engine/key.js'
 export type { Answered, Outcome } from './engine/outcome.js'

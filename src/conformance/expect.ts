@@ -36,7 +36,8 @@ function isKind<K extends Verdict['kind']>(verdict: Verdict, kind: K): verdict i
 /** Long bytes are compared by digest, so that a failure prints a line and not a megabyte. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) {
-    const text = value.length > 1_024 ? createHash('sha256').update(value).digest('hex') : Buffer.from(value).toString('hex')
+    const text =
+      value.length > 1_024 ? createHash('sha256').update(value).digest('hex') : Buffer.from(value).toString('hex')
     return { bytes: value.length, text }
   }
   if (Array.isArray(value)) return value.map(plain)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { systemChance } from '../kernel/chance.js'
 import type { Fingerprint } from '../engine/fingerprint.js'
 import { type IdempotencyKey, keyOf } from '../engine/key.js'
 import type { Answer, Claim, StoredAnswer } from '../engine/record.js'
 import { scopeOf } from '../engine/scope.js'
 import type { Checkpoint, Completion, Settlement } from '../engine/store.js'
 import type { Reservation } from '../engine/verdict.js'
+import { systemChance } from '../kernel/chance.js'
 import type { AnyStore } from './stage.js'
 
 /** The requests that the cases make, and the records that they find. */
@@ -53,7 +53,13 @@ export const checkpoint = {
 } as const satisfies Checkpoint
 
 export function answer(text: string, changes: Partial<Answer> = {}): StoredAnswer {
-  return { kind: 'kept', status: 201, headers: [['content-type', 'application/json']], body: Buffer.from(text), ...changes }
+  return {
+    kind: 'kept',
+    status: 201,
+    headers: [['content-type', 'application/json']],
+    body: Buffer.from(text),
+    ...changes,
+  }
 }
 
 export function completion(text = '{"id":"pay_1"}'): Completion {

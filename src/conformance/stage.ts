@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Claim } from '../engine/record.js'
-import type { Step, Store } from '../engine/store.js'
+import type { Committed, Step, Store } from '../engine/store.js'
 import type { Capability, StoreBench, StoreHarness } from './harness.js'
 
 /** A store of which a case does not know what its transactions look like. */
@@ -17,7 +17,7 @@ export interface Stage {
   open(): Promise<AnyStore>
   cut(store: AnyStore): Promise<void>
   /** A transaction of the store in which business rows can be inserted. */
-  transaction<T>(store: AnyStore, claim: Claim, body: (insert: Insert) => Promise<Step<T>>): Promise<T>
+  transaction<T>(store: AnyStore, claim: Claim, body: (insert: Insert) => Promise<Step<T>>): Promise<Committed<T>>
   countRows(): Promise<number>
 }
 
@@ -48,7 +48,11 @@ async function stageOf<Tx>(harness: StoreHarness<Tx>, bench: StoreBench<Tx>, nod
     nodes.add(node)
     return node
   }
-  const nodeOf = (store: AnyStore) => offered([...nodes].find((node) => node === store), 'the node was opened here')
+  const nodeOf = (store: AnyStore) =>
+    offered(
+      [...nodes].find((node) => node === store),
+      'the node was opened here',
+    )
   const rows = () => offered(bench.transactions, missing(harness, 'transactions'))
 
   return {

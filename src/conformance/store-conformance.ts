@@ -1,6 +1,7 @@
 import type { Capability, StoreHarness } from './harness.js'
 import { play, type Show } from './stage.js'
 import { answers } from './store/answers.js'
+import { clocks } from './store/clocks.js'
 import { crowds } from './store/crowds.js'
 import { doubt } from './store/doubt.js'
 import { expiry } from './store/expiry.js'
@@ -53,6 +54,7 @@ const subjects: readonly Subject[] = [
   { subject: 'crowds', needs: [], promises: crowds },
   { subject: 'fencing', needs: [], promises: fencing },
   { subject: 'leases', needs: [], promises: leases },
+  { subject: 'clocks', needs: [], promises: clocks },
   { subject: 'expiry', needs: [], promises: expiry },
   { subject: 'answers', needs: [], promises: answers },
   { subject: 'doubt', needs: [], promises: doubt },

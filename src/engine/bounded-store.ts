@@ -12,7 +12,8 @@ export type BoundedStore = Pick<Store, 'reserve' | 'renew' | 'complete' | 'relea
  */
 export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Clock, events: Emitter): BoundedStore {
   async function bounded<T>(step: string, promise: Promise<T>): Promise<T> {
-    const late = () => new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" within ${timeoutMs} ms.`)
+    const late = () =>
+      new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" within ${timeoutMs} ms.`)
     try {
       return await within(clock, timeoutMs, promise, late)
     } catch (error) {
@@ -34,7 +35,8 @@ export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Cloc
 
 /** A schema that does not fit is for an operator to mend and keeps its own name; all else is "the store is down". */
 export function unavailable(step: string, error: unknown): HapaxError {
-  if (isHapaxError(error) && (error.code === 'idempotency_store_unavailable' || error.fault === 'operator')) return error
+  if (isHapaxError(error) && (error.code === 'idempotency_store_unavailable' || error.fault === 'operator'))
+    return error
   const why = error instanceof Error ? error.message : String(error)
   return new HapaxError('idempotency_store_unavailable', `The store failed at "${step}": ${why}`, { cause: error })
 }

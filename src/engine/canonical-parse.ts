@@ -1,7 +1,7 @@
 import { limits } from '../kernel/limits.js'
+import { arrayNode, type JsonMember, type JsonNode, memberOf, objectNode, sortMembers } from './canonical-node.js'
 import { canonicalNumber, type NumberForm } from './canonical-number.js'
 import { code, endOfBlank, endOfNumber, endOfString, endOfWord, nowhere } from './canonical-scan.js'
-import { arrayNode, type JsonMember, type JsonNode, objectNode, sortMembers } from './canonical-node.js'
 
 /** Why a text has no canonical form. */
 export type Flaw = 'not_json' | 'duplicate_member' | 'lone_surrogate' | 'number_out_of_range' | 'too_deep'
@@ -15,7 +15,7 @@ export function parseCanonical(text: string, numbers: NumberForm): JsonNode | Fl
   return new Parser(text, numbers).parse()
 }
 
-/** An object or array whose end has not been reached. `name` is the member whose value is being read. */
+/** An object or array whose end has not been reached. `name` is that of the member being read, as spelled. */
 type Open =
   | { readonly kind: 'object'; readonly closing: number; readonly members: JsonMember[]; name: string }
   | { readonly kind: 'array'; readonly closing: number; readonly items: JsonNode[] }
@@ -79,7 +79,7 @@ class Parser {
       this.#at = endOfBlank(this.#text, this.#at)
       const container = this.#open.at(-1)
       if (container === undefined) return this.#at === this.#text.length ? (this.#flaw ?? node) : 'not_json'
-      if (container.kind === 'object') container.members.push({ name: container.name, value: node })
+      if (container.kind === 'object') container.members.push(memberOf(container.name, node))
       else container.items.push(node)
       const here = this.#text.charCodeAt(this.#at)
       this.#at += 1
@@ -107,4 +107,49 @@ class Parser {
     container.name = name
     return goOn
   }
+
+  #scalar(): string | undefined {
+    const here = this.#text.charCodeAt(this.#at)
+    if (here === code.quote) return this.#string()
+    return here === code.minus || (here >= code.zero && here <= code.nine) ? this.#number() : this.#word()
+  }
+
+  #string(): string | undefined {
+    const literal = this.#taken(endOfString(this.#text, this.#at))
+    return literal?.includes('\\') ? this.#respelled(literal) : literal
+  }
+
+  /** For one string, `JSON.parse` loses nothing, and it knows which escapes there are. */
+  #respelled(literal: string): string | undefined {
+    try {
+      const value: string = JSON.parse(literal)
+      if (!value.isWellFormed()) this.#flaw ??= 'lone_surrogate'
+      return JSON.stringify(value)
+    } catch {
+      return undefined
+    }
+  }
+
+  #number(): string | undefined {
+    const literal = this.#taken(endOfNumber(this.#text, this.#at))
+    if (literal === undefined || plainInteger.test(literal)) return literal
+    const number = canonicalNumber(literal, this.#numbers)
+    if (number === undefined) this.#flaw ??= 'number_out_of_range'
+    return number ?? literal
+  }
+
+  #word(): string | undefined {
+    return this.#taken(endOfWord(this.#text, this.#at))
+  }
+
+  /** The token up to `end`, which is then behind us. */
+  #taken(end: number): string | undefined {
+    if (end === nowhere) return undefined
+    const token = this.#text.slice(this.#at, end)
+    this.#at = end
+    return token
+  }
 }
+
+/** Most numbers: few enough digits for a double, and already in every normal form. */
+const plainInteger = /^(?:0|-?[1-9][0-9]{0,14})$/

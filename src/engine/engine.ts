@@ -49,7 +49,10 @@ export interface Engine<Tx> {
    * @example
    * const { value, replayed } = await hapax.run({ scope: 'acme', key, input, policy }, async (work) => charge(input))
    */
-  run<T, C extends Concurrency>(request: RunRequest<C>, handler: (work: Work<Tx>) => Promise<T>): Promise<RunResult<T, C>>
+  run<T, C extends Concurrency>(
+    request: RunRequest<C>,
+    handler: (work: Work<Tx>) => Promise<T>,
+  ): Promise<RunResult<T, C>>
   /** What `run` and the HTTP door rest on: answers as bytes, every outcome in one union. */
   execute(guarded: Guarded<Tx>): Promise<Outcome>
   on<Name extends EventName>(name: Name, listener: Listener<Name>): () => void
@@ -73,7 +76,8 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
 
   async function openOnce(): Promise<void> {
     try {
-      const late = () => new HapaxError('store_unreachable', `The ${store.name} store did not open within ${defaults.openTimeoutMs} ms.`)
+      const late = () =>
+        new HapaxError('store_unreachable', `The ${store.name} store did not open within ${defaults.openTimeoutMs} ms.`)
       await within(clock, defaults.openTimeoutMs, store.open(), late)
     } catch (error) {
       opening = undefined
@@ -106,7 +110,12 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
     policy: (options) => policyOf(options, log),
     async run<T, C extends Concurrency>(request: RunRequest<C>, handler: (work: Work<Tx>) => Promise<T>) {
       const { policy } = request
-      const guarded = { scope: scopeOf(request.scope), key: keyOf(request.key), policy, source: plainSource(policy, request.input) }
+      const guarded = {
+        scope: scopeOf(request.scope),
+        key: keyOf(request.key),
+        policy,
+        source: plainSource(policy, request.input),
+      }
       const outcome = await guard({ ...guarded, handler, toAnswer: valueToAnswer, errorToAnswer })
       return plainResult<T>(outcome) as RunResult<T, C>
     },
@@ -123,10 +132,14 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
 function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
   const { store, clock = systemClock, chance = systemChance, log = consoleLog } = options
   if (typeof store?.reserve !== 'function') {
-    throw new HapaxError('store_unknown', "engine({ store }) needs a store, like sqliteStore({ path }) from 'hapax/sqlite'.")
+    throw new HapaxError(
+      'store_unknown',
+      "engine({ store }) needs a store, like sqliteStore({ path }) from 'hapax/sqlite'.",
+    )
   }
   const events = emitter(log)
-  const storeTimeoutMs = options.storeTimeout === undefined ? defaults.storeTimeoutMs : parseDuration(options.storeTimeout, 'storeTimeout')
+  const storeTimeoutMs =
+    options.storeTimeout === undefined ? defaults.storeTimeoutMs : parseDuration(options.storeTimeout, 'storeTimeout')
   return {
     clock,
     chance,
@@ -141,6 +154,10 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
 }
 
 function warnOfForgetting<Tx>(store: Store<Tx>, log: Log): void {
-  if (store.grade !== 'best-effort' || process.env['NODE_ENV'] !== 'production') return
-  log({ level: 'warn', code: 'store_forgets', message: `the ${store.name} store may forget: a retry after a restart or failover runs again.` })
+  if (store.grade !== 'best-effort' || process.env.NODE_ENV !== 'production') return
+  log({
+    level: 'warn',
+    code: 'store_forgets',
+    message: `the ${store.name} store may forget: a retry after a restart or failover runs again.`,
+  })
 }

@@ -1,6 +1,6 @@
+import { backoffMs } from '../kernel/backoff.js'
 import { sleep, within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import { backoffMs } from '../kernel/backoff.js'
 import { backoffs, defaults } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
 import type { Fingerprint } from './fingerprint.js'
@@ -31,14 +31,20 @@ export async function execute<Tx>(context: Context<Tx>, guarded: Guarded<Tx>): P
 }
 
 /** The result of the one that runs in this process, unless it ended in nothing that can be shared. */
-async function sharedOutcome<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, flight: Promise<Outcome> | undefined): Promise<Outcome | undefined> {
+async function sharedOutcome<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  flight: Promise<Outcome> | undefined,
+): Promise<Outcome | undefined> {
   if (flight === undefined) return undefined
   const { clock, flights, events } = context
   const late = () => inProgress(defaults.inProgressRetryAfterMs)
-  const outcome = await flights.waiting(() => within(clock, guarded.policy.waitMs, flight, late)).catch((error: unknown) => {
-    if (isHapaxError(error)) return { kind: 'refused', error } as const
-    throw error
-  })
+  const outcome = await flights
+    .waiting(() => within(clock, guarded.policy.waitMs, flight, late))
+    .catch((error: unknown) => {
+      if (isHapaxError(error)) return { kind: 'refused', error } as const
+      throw error
+    })
   if (outcome.kind === 'refused' && outcome.error.code === 'waiting_room_full') return outcome
   if (outcome.kind === 'refused' && outcome.error.code === 'idempotency_key_in_progress') return outcome
   if (outcome.kind !== 'answered' || !outcome.stored) return undefined
@@ -46,7 +52,12 @@ async function sharedOutcome<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, fli
   return { ...outcome, replayed: true }
 }
 
-async function judge<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, fingerprint: Fingerprint, deadline: number): Promise<Outcome> {
+async function judge<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  fingerprint: Fingerprint,
+  deadline: number,
+): Promise<Outcome> {
   for (let attempt = 1; ; attempt++) {
     let verdict: Comparable
     try {
@@ -62,7 +73,11 @@ async function judge<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, fingerprint
   }
 }
 
-async function act<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, verdict: Exclude<Comparable, { kind: 'in_progress' }>): Promise<Outcome> {
+async function act<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  verdict: Exclude<Comparable, { kind: 'in_progress' }>,
+): Promise<Outcome> {
   const { events } = context
   const subject = () => subjectOf(guarded)
   switch (verdict.kind) {
@@ -90,7 +105,13 @@ async function act<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, verdict: Excl
       return { kind: 'refused', error: new HapaxError('idempotency_key_reused_with_different_payload') }
     case 'expired':
       events.emit('refused_expired', () => ({ ...subject(), generation: verdict.generation }))
-      return { kind: 'refused', error: new HapaxError('idempotency_key_expired', 'This key was used before and its answer is gone; send a new key for a new request.') }
+      return {
+        kind: 'refused',
+        error: new HapaxError(
+          'idempotency_key_expired',
+          'This key was used before and its answer is gone; send a new key for a new request.',
+        ),
+      }
   }
 }
 
@@ -104,7 +125,8 @@ async function meetInProgress<Tx>(
 ): Promise<Outcome | undefined> {
   const { clock, chance, events, flights, background } = context
   const retryAfterMs = Math.min(leaseLeftMs, defaults.inProgressRetryAfterMs)
-  const met = (reply: 'refused' | 'accepted' | 'waits') => events.emit('met_in_progress', () => ({ ...subjectOf(guarded), reply }))
+  const met = (reply: 'refused' | 'accepted' | 'waits') =>
+    events.emit('met_in_progress', () => ({ ...subjectOf(guarded), reply }))
   const leftMs = deadline - clock.elapsed()
   switch (guarded.policy.concurrency) {
     case 'accept':
@@ -133,7 +155,10 @@ function replay<Tx>({ policy }: Guarded<Tx>, record: StoredRecord): Answered {
   const { answer: stored, answerVersion = policy.answerVersion, generation, expiresAt } = record
   if (stored === undefined) throw new Error('unreachable: the verdict was completed')
   const upgrade = stored.kind === 'kept' && answerVersion < policy.answerVersion ? policy.upgradeAnswer : undefined
-  const answer = stored.kind === 'kept' && upgrade !== undefined ? ({ kind: 'kept', ...upgrade(stored, answerVersion) } as const) : stored
+  const answer =
+    stored.kind === 'kept' && upgrade !== undefined
+      ? ({ kind: 'kept', ...upgrade(stored, answerVersion) } as const)
+      : stored
   return { kind: 'answered', answer, stored: true, replayed: true, generation, expiresAt }
 }
 

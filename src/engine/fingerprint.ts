@@ -1,17 +1,19 @@
+import { timingSafeEqual } from 'node:crypto'
+import { HapaxError, invariant } from '../kernel/errors.js'
+import type { OpaqueReason } from './canonical.js'
+import { framed } from './digest.js'
+import { mediaTypeOf } from './fingerprint-media.js'
+import { currentRecipeId, type FingerprintSecret, type Recipe, recipesOf } from './fingerprint-recipe.js'
+import type { FingerprintSource } from './fingerprint-source.js'
+import { type FingerprintStrategy, type OnOpaque, payloadOf } from './fingerprint-strategy.js'
+
+export type { FieldPath } from './fingerprint-fields.js'
+export type { FingerprintSecret, FingerprintSource, FingerprintStrategy, OpaqueReason }
+
 declare const brand: unique symbol
 
 /** `recipe:hex`. Carries the recipe it was made by, so that two releases never compare what cannot be compared. */
 export type Fingerprint = string & { readonly [brand]: 'Fingerprint' }
-
-/** What a fingerprint is computed over. */
-export interface FingerprintSource {
-  /** Method and path of a request, or the name of an operation; each part is hashed apart. */
-  readonly subject: readonly string[]
-  readonly mediaType: string | undefined
-  readonly body: Uint8Array
-  /** Only read by the strategies that name a header. Names in lower case. */
-  readonly header?: (name: string) => string | undefined
-}
 
 /** Makes fingerprints under one strategy, and under the recipes that older records may hold. */
 export interface Fingerprinter {
@@ -20,6 +22,71 @@ export interface Fingerprinter {
   under(recipe: string, source: FingerprintSource): Fingerprint | undefined
 }
 
+export interface FingerprintOptions {
+  readonly strategy?: FingerprintStrategy
+  /** Strategies of earlier releases whose records may still be retried. */
+  readonly formerly?: readonly FingerprintStrategy[]
+  /** Makes fingerprints worthless to who steals them: a plain hash of a PIN or an amount is guessed in no time. */
+  readonly secret?: FingerprintSecret
+  /** Refuses a body that has no canonical form, where it would otherwise be compared byte by byte. */
+  readonly strict?: true
+  /** Told of each body that had no canonical form and was compared byte by byte, so that it can be counted. */
+  readonly onOpaque?: (reason: OpaqueReason) => void
+}
+
+/** Says what is hashed, so that no other hash of ours is ever equal to a fingerprint. */
+const domain = 'hapax fingerprint'
+
+/**
+ * Checks the options once and gives the function that tells requests apart.
+ *
+ * @example
+ * const prints = fingerprinter({ strategy: { kind: 'fields', select: ['customerId', 'amountCents'] } })
+ */
+export function fingerprinter(options: FingerprintOptions = {}): Fingerprinter {
+  const { strategy = { kind: 'whole' }, formerly = [], secret } = options
+  const recipes = recipesOf([strategy, ...formerly], secret)
+  const current = recipes.get(currentRecipeId(strategy, secret))
+  invariant(current, 'the current recipe is among the known ones')
+  const onOpaque = options.strict === true ? refuse : (options.onOpaque ?? ignore)
+  return {
+    of: (source) => made(current, source, onOpaque),
+    under(id, source) {
+      const recipe = recipes.get(id)
+      return recipe && made(recipe, source, ignore)
+    },
+  }
+}
+
+/** The recipe a fingerprint was made by. */
 export function recipeOf(fingerprint: Fingerprint): string {
   return fingerprint.slice(0, fingerprint.lastIndexOf(':'))
+}
+
+/** Compares in constant time, so that nobody learns a stored fingerprint from how long a refusal takes. */
+export function equalFingerprints(a: Fingerprint, b: Fingerprint): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  return left.byteLength === right.byteLength && timingSafeEqual(left, right)
+}
+
+/**
+ * Every part is hashed behind its length and the recipe is one of them, so that no choice of paths, media types or
+ * bodies makes two requests one. Strings that a client chooses freely travel as JSON, which also tells apart strings
+ * that UTF-8 would not.
+ */
+function made({ id, strategy, newHash }: Recipe, source: FingerprintSource, onOpaque: OnOpaque): Fingerprint {
+  const { essence, parameters } = mediaTypeOf(source.mediaType)
+  const about = [domain, id, JSON.stringify(source.subject), JSON.stringify([essence, parameters])]
+  const hex = framed(newHash(), [...about, ...payloadOf(strategy, source, onOpaque)]).digest('hex')
+  return `${id}:${hex}` as Fingerprint
+}
+
+/** A former recipe is compared the way it was made, strict or not, and nothing is counted twice. */
+function ignore(): void {}
+
+function refuse(reason: OpaqueReason): never {
+  throw new HapaxError(
+    'body_not_canonical',
+    `The body has no canonical form (${reason}). Send well-formed JSON with each member once.`,
+  )
 }

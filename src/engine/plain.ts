@@ -51,7 +51,13 @@ export function plainResult<T>(outcome: Outcome): Done<T> | Accepted {
       if (answer.kind === 'withheld') throw new HapaxError('answer_withheld')
       const value = answer.body.byteLength === 0 ? undefined : JSON.parse(new TextDecoder().decode(answer.body))
       if (answer.status >= 500) throw new HapaxError('handler_failed', (value as { message: string }).message)
-      return { kind: 'done', value, replayed, generation, expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt) }
+      return {
+        kind: 'done',
+        value,
+        replayed,
+        generation,
+        expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt),
+      }
     }
   }
 }
@@ -61,8 +67,13 @@ function jsonBytes(value: unknown, what: string): Uint8Array {
   try {
     text = JSON.stringify(value)
   } catch (cause) {
-    throw new HapaxError('input_not_json', `The ${what} cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}.`, { cause })
+    throw new HapaxError(
+      'input_not_json',
+      `The ${what} cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}.`,
+      { cause },
+    )
   }
-  if (text === undefined) throw new HapaxError('input_not_json', `The ${what} cannot be written as JSON; give plain data.`)
+  if (text === undefined)
+    throw new HapaxError('input_not_json', `The ${what} cannot be written as JSON; give plain data.`)
   return new TextEncoder().encode(text)
 }

@@ -2,7 +2,7 @@ import { type Duration, formatDuration, parseDuration } from '../kernel/duration
 import { HapaxError } from '../kernel/errors.js'
 import { defaults, limits } from '../kernel/limits.js'
 import type { Log } from '../kernel/log.js'
-import { type FingerprintOptions, type Fingerprinter, fingerprinter } from './fingerprint.js'
+import { type Fingerprinter, type FingerprintOptions, fingerprinter } from './fingerprint.js'
 import type { Answer } from './record.js'
 
 /** What a failed handler means: run again, nobody knows, store the failure as the answer, or it never began. */
@@ -66,7 +66,10 @@ export interface Policy<C extends Concurrency = Concurrency> {
 }
 
 /** Checks the options once, at start, so that no request meets a policy that contradicts itself. */
-export function policyOf<C extends Concurrency>(options: PolicyOptions & { readonly concurrency?: C }, log: Log): Policy<C> {
+export function policyOf<C extends Concurrency>(
+  options: PolicyOptions & { readonly concurrency?: C },
+  log: Log,
+): Policy<C> {
   const { onError = 'retry' } = options
   const policy: Policy<C> = {
     name: checkedName(options.name),
@@ -96,16 +99,23 @@ function refuseContradictions(policy: Policy, options: PolicyOptions): void {
     throw new HapaxError('policy_invalid', `Policy "${name}": ${message}`)
   }
   if (retentionMs < limits.retentionFloorMs && options.allowShortRetention !== true) {
-    refuse(`retention is under ${formatDuration(limits.retentionFloorMs)}, so late retries run again. Raise it, or set allowShortRetention: true.`)
+    refuse(
+      `retention is under ${formatDuration(limits.retentionFloorMs)}, so late retries run again. Raise it, or set allowShortRetention: true.`,
+    )
   }
   if (options.retryHorizon !== undefined && retentionMs < parseDuration(options.retryHorizon, 'retryHorizon')) {
-    refuse(`retention is shorter than retryHorizon ${options.retryHorizon}: the last retries would run again. Raise the retention.`)
+    refuse(
+      `retention is shorter than retryHorizon ${options.retryHorizon}: the last retries would run again. Raise the retention.`,
+    )
   }
-  if (retentionMs <= maxRunMs) refuse('retention must be longer than maxRun, or an answer expires before its first retry.')
+  if (retentionMs <= maxRunMs)
+    refuse('retention must be longer than maxRun, or an answer expires before its first retry.')
   if (leaseMs < limits.leaseFloorMs) refuse(`lease must be at least ${formatDuration(limits.leaseFloorMs)}.`)
   if (maxRunMs < leaseMs) refuse('maxRun must not be shorter than the lease.')
-  if (!Number.isSafeInteger(policy.answerVersion) || policy.answerVersion < 1) refuse('answerVersion must be a whole number from 1.')
-  if (!Number.isSafeInteger(policy.maxAnswerBytes) || policy.maxAnswerBytes < 0) refuse('maxAnswerBytes must be a whole number.')
+  if (!Number.isSafeInteger(policy.answerVersion) || policy.answerVersion < 1)
+    refuse('answerVersion must be a whole number from 1.')
+  if (!Number.isSafeInteger(policy.maxAnswerBytes) || policy.maxAnswerBytes < 0)
+    refuse('maxAnswerBytes must be a whole number.')
 }
 
 function warnOfRisks(policy: Policy, log: Log): void {
@@ -121,7 +131,10 @@ function warnOfRisks(policy: Policy, log: Log): void {
 
 function checkedName(name: string): string {
   if (typeof name !== 'string' || name === '' || name.length > limits.nameLength) {
-    throw new HapaxError('policy_invalid', `A policy needs a name of 1 to ${limits.nameLength} characters, like 'payments.create'.`)
+    throw new HapaxError(
+      'policy_invalid',
+      `A policy needs a name of 1 to ${limits.nameLength} characters, like 'payments.create'.`,
+    )
   }
   return name
 }

@@ -1,6 +1,6 @@
+import { backoffMs } from '../kernel/backoff.js'
 import { sleep, within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
-import { backoffMs } from '../kernel/backoff.js'
 import { backoffs } from '../kernel/limits.js'
 import type { Context } from './context.js'
 import type { Fingerprint } from './fingerprint.js'
@@ -15,7 +15,11 @@ export type Comparable = Exclude<Verdict, { kind: 'incomparable' }>
  * the same claim id, which the store recognises. A record whose fingerprint was made by another recipe is compared
  * under that recipe; one that this release cannot make is an error, never a mismatch.
  */
-export async function reserve<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, current: Fingerprint): Promise<Comparable> {
+export async function reserve<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  current: Fingerprint,
+): Promise<Comparable> {
   const { policy, source } = guarded
   const reservation = reservationOf(guarded, context.chance.id(), [current])
   const verdict = await ask(context, reservation)
@@ -63,7 +67,11 @@ async function abandon<Tx>(context: Context<Tx>, reservation: Reservation): Prom
   }
 }
 
-function reservationOf<Tx>(guarded: Guarded<Tx>, claimId: string, fingerprints: Reservation['fingerprints']): Reservation {
+function reservationOf<Tx>(
+  guarded: Guarded<Tx>,
+  claimId: string,
+  fingerprints: Reservation['fingerprints'],
+): Reservation {
   const { scope, key, policy } = guarded
   return {
     scope,
@@ -80,5 +88,8 @@ function reservationOf<Tx>(guarded: Guarded<Tx>, claimId: string, fingerprints: 
 }
 
 function unknownRecipe(recipe: string): HapaxError {
-  return new HapaxError('fingerprint_recipe_unknown', `The stored fingerprint was made by recipe "${recipe}", which this release cannot make. Finish the deploy, or list the former recipe in the policy.`)
+  return new HapaxError(
+    'fingerprint_recipe_unknown',
+    `The stored fingerprint was made by recipe "${recipe}", which this release cannot make. Finish the deploy, or list the former recipe in the policy.`,
+  )
 }

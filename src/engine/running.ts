@@ -1,6 +1,6 @@
+import { backoffMs } from '../kernel/backoff.js'
 import { sleep, within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import { backoffMs } from '../kernel/backoff.js'
 import { backoffs, defaults } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
 import { type Ending, endingOf, type HandlerResult } from './evidence.js'
@@ -17,18 +17,32 @@ import { type HeldWork, heldWork, keptAnswer } from './work.js'
  * The caller going away changes none of this. A store that fails after the handler acted is tried again in the
  * background until `maxRun`, and the key is never released.
  */
-export async function runClaimed<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, claim: Claim, record: StoredRecord): Promise<Outcome> {
+export async function runClaimed<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  claim: Claim,
+  record: StoredRecord,
+): Promise<Outcome> {
   const { clock, events } = context
   const startedAt = clock.elapsed()
   const onLost = () => events.emit('claim_lost', () => ({ ...subjectOf(guarded), fence: claim.fence }))
-  const lease = keepLease(claim, guarded.policy, { store: context.store, clock, ended: context.background.ended, onLost })
+  const lease = keepLease(claim, guarded.policy, {
+    store: context.store,
+    clock,
+    ended: context.background.ended,
+    onLost,
+  })
   const held = heldWork(context.wholeStore, guarded, claim, record, lease.signal)
   const run: Run<Tx> = { context, guarded, claim, lease, held, startedAt }
   const finishing = context.background.track(handlerResult(run).then((result) => finish(run, result)))
   return within(clock, guarded.policy.maxRunMs, finishing, () => new Overrun()).catch((error: unknown) => {
     if (!(error instanceof Overrun)) throw error
     events.emit('overran', () => subjectOf(guarded))
-    return refused('idempotency_key_in_progress', 'The handler still runs, longer than its policy allows.', guarded.policy.leaseMs)
+    return refused(
+      'idempotency_key_in_progress',
+      'The handler still runs, longer than its policy allows.',
+      guarded.policy.leaseMs,
+    )
   })
 }
 
@@ -92,7 +106,8 @@ async function write<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): P
       events.emit('failed', () => ({ ...subject(), errorCode: ending.errorCode }))
       return notStored(run, result)
     case 'doubt':
-      if (!(await store.doubt(claim, { errorCode: ending.errorCode, reconcileAfterMs: defaults.reconcileAfterMs }))) return readBack(run)
+      if (!(await store.doubt(claim, { errorCode: ending.errorCode, reconcileAfterMs: defaults.reconcileAfterMs })))
+        return readBack(run)
       events.emit('doubted', () => ({ ...subject(), errorCode: ending.errorCode }))
       return inDoubt(result)
     case 'release':
@@ -106,7 +121,11 @@ async function write<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): P
 async function readBack<Tx>({ context, guarded, claim }: Run<Tx>): Promise<Outcome> {
   const record = await context.store.find(claim)
   if (record?.generation !== claim.generation || record.answer === undefined) {
-    return refused('claim_lost', 'Another holder took over this key while the handler ran; ask again for its answer.', guarded.policy.leaseMs)
+    return refused(
+      'claim_lost',
+      'Another holder took over this key while the handler ran; ask again for its answer.',
+      guarded.policy.leaseMs,
+    )
   }
   const { answer, generation, expiresAt } = record
   return { kind: 'answered', answer, stored: true, replayed: record.claimId !== claim.claimId, generation, expiresAt }
@@ -130,7 +149,11 @@ async function keepWriting<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
 }
 
 /** The first caller gets the whole answer, even one that was too large to be kept. */
-function ownAnswer<Tx>({ context, guarded, claim, startedAt }: Run<Tx>, answer: Answer, expiresAt: number | undefined): Answered {
+function ownAnswer<Tx>(
+  { context, guarded, claim, startedAt }: Run<Tx>,
+  answer: Answer,
+  expiresAt: number | undefined,
+): Answered {
   const bytes = answer.body.byteLength
   const runMs = context.clock.elapsed() - startedAt
   context.events.emit('completed', () => ({ ...subjectOf(guarded), status: answer.status, bytes, runMs }))
@@ -144,13 +167,25 @@ const unwritable: StoredAnswer = { kind: 'withheld', status: 200, headers: [], b
 
 function withheld(result: HandlerResult): Outcome {
   const cause = result.kind === 'answered' ? undefined : result.error
-  return { kind: 'refused', error: new HapaxError('answer_withheld', 'The handler ran once, but what it returned cannot be written as JSON.', { cause }) }
+  return {
+    kind: 'refused',
+    error: new HapaxError('answer_withheld', 'The handler ran once, but what it returned cannot be written as JSON.', {
+      cause,
+    }),
+  }
 }
 
 function notStored<Tx>({ claim }: Run<Tx>, result: HandlerResult): Outcome {
   if (result.kind !== 'answered') return { kind: 'threw', error: result.error }
   const answer: StoredAnswer = { kind: 'kept', ...result.answer }
-  return { kind: 'answered', answer, stored: false, replayed: false, generation: claim.generation, expiresAt: undefined }
+  return {
+    kind: 'answered',
+    answer,
+    stored: false,
+    replayed: false,
+    generation: claim.generation,
+    expiresAt: undefined,
+  }
 }
 
 function inDoubt(result: HandlerResult): Outcome {
@@ -165,6 +200,10 @@ function unwritten(ending: Ending, result: HandlerResult, error: unknown): Outco
   return refused('answer_not_stored', undefined, isHapaxError(error) ? error.retryAfterMs : undefined)
 }
 
-function refused(code: 'claim_lost' | 'answer_not_stored' | 'idempotency_key_in_progress', message?: string, retryAfterMs?: number): Outcome {
+function refused(
+  code: 'claim_lost' | 'answer_not_stored' | 'idempotency_key_in_progress',
+  message?: string,
+  retryAfterMs?: number,
+): Outcome {
   return { kind: 'refused', error: new HapaxError(code, message, retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }

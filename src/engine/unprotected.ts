@@ -15,7 +15,14 @@ export async function runUnprotected<Tx>(context: Context<Tx>, guarded: Guarded<
   context.events.emit('ran_unprotected', () => subjectOf(guarded))
   try {
     const answer = guarded.toAnswer(await guarded.handler(unprotectedWork()))
-    return { kind: 'answered', answer: { kind: 'kept', ...answer }, stored: false, replayed: false, generation: 0, expiresAt: undefined }
+    return {
+      kind: 'answered',
+      answer: { kind: 'kept', ...answer },
+      stored: false,
+      replayed: false,
+      generation: 0,
+      expiresAt: undefined,
+    }
   } catch (error) {
     return { kind: 'threw', error }
   }
@@ -29,6 +36,9 @@ function unprotectedWork<Tx>(): Work<Tx> {
     recoveryPoint: started,
     signal: new AbortController().signal,
     doubt() {},
-    commit: () => Promise.reject(new HapaxError('idempotency_store_unavailable', 'The store is down; nothing can be committed with the record.')),
+    commit: () =>
+      Promise.reject(
+        new HapaxError('idempotency_store_unavailable', 'The store is down; nothing can be committed with the record.'),
+      ),
   }
 }

@@ -52,10 +52,18 @@ export function heldWork<Tx>(
   let committed: Committed<Answer> | undefined
 
   async function commit<T>(body: (at: { readonly tx: Tx }) => Promise<T>): Promise<T> {
-    if (committed !== undefined) throw new HapaxError('already_answered', 'work.commit was called twice; one request has one answer.')
-    if (doubt !== undefined) throw new HapaxError('outcome_unknown', `A doubt is open (${doubt}); it must be settled before anything is committed.`)
+    if (committed !== undefined)
+      throw new HapaxError('already_answered', 'work.commit was called twice; one request has one answer.')
+    if (doubt !== undefined)
+      throw new HapaxError(
+        'outcome_unknown',
+        `A doubt is open (${doubt}); it must be settled before anything is committed.`,
+      )
     if (store.transaction === undefined) {
-      throw new HapaxError('transaction_unsupported', `The ${store.name} store has no transactions; return the answer instead of work.commit.`)
+      throw new HapaxError(
+        'transaction_unsupported',
+        `The ${store.name} store has no transactions; return the answer instead of work.commit.`,
+      )
     }
     const done = await store.transaction(claim, async (tx) => {
       const value = await body({ tx })

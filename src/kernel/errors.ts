@@ -18,6 +18,11 @@ export const catalogue = {
   idempotency_key_malformed: entry('caller', false, 'The idempotency key breaks the syntax or the length in force.'),
   idempotency_key_reused_with_different_payload: entry('caller', false, 'The key was first used with another request.'),
   idempotency_key_in_progress: entry('caller', true, 'Another request with this key is still running.'),
+  body_not_canonical: entry(
+    'caller',
+    false,
+    'The request has no canonical form, so it could not be compared with a retry.',
+  ),
   idempotency_key_expired: entry('caller', false, 'The key was used before, its answer is past retention.'),
   outcome_unknown: entry(
     'store',

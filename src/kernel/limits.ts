@@ -41,6 +41,8 @@ export const limits = {
   scopeLength: 512,
   /** An operation or recovery point is a name, not a text. */
   nameLength: 100,
+  /** JSON nested deeper than this is hashed as bytes: no honest body is, and many a parser behind us would fall over. */
+  canonicalDepth: 1_000,
   /** Under a day a client on a bad network may retry too late: worth a warning. */
   retentionWarnMs: day,
   /** Under an hour it will: needs an explicit override. */

@@ -2,7 +2,18 @@ import assert from 'node:assert/strict'
 import type { Claim } from '../../engine/record.js'
 import type { Verdict } from '../../engine/verdict.js'
 import { present, same, tally } from '../expect.js'
-import { claimed, completed, completion, failed, failure, keys, leaseMs, reason, reservation, retentionMs } from '../given.js'
+import {
+  claimed,
+  completed,
+  completion,
+  failed,
+  failure,
+  keys,
+  leaseMs,
+  reason,
+  reservation,
+  retentionMs,
+} from '../given.js'
 import type { AnyStore, Show } from '../stage.js'
 
 /** Many at once: on one key exactly one wins, and on many keys nobody disturbs anybody. */
@@ -51,11 +62,16 @@ export const crowds: Readonly<Record<string, Show>> = {
   'racers on many keys at once do not disturb each other, with duplicates among them': async ({ store, open }) => {
     const other = await open()
     const crowd = keys(40)
-    const verdicts = await Promise.all(crowd.flatMap((key) => [store, other, store].map((node) => node.reserve(reservation({ key })))))
+    const verdicts = await Promise.all(
+      crowd.flatMap((key) => [store, other, store].map((node) => node.reserve(reservation({ key })))),
+    )
     for (const [index] of crowd.entries()) {
       same(tally(verdicts.slice(3 * index, 3 * index + 3)), { reserved: 1, in_progress: 2 })
     }
-    same(new Set(verdicts.flatMap((verdict) => (verdict.kind === 'reserved' ? [verdict.claim.key] : []))).size, crowd.length)
+    same(
+      new Set(verdicts.flatMap((verdict) => (verdict.kind === 'reserved' ? [verdict.claim.key] : []))).size,
+      crowd.length,
+    )
   },
 
   'writes of many claims at once each reach their own record': async ({ store }) => {
@@ -71,11 +87,18 @@ export const crowds: Readonly<Record<string, Show>> = {
   'of a completion, a failure and a doubt of one claim at once exactly one counts': async ({ store, open }) => {
     const other = await open()
     const claim = await claimed(store)
-    const outcomes = await Promise.all([store.fail(claim, failure), other.complete(claim, completion()), store.doubt(claim, reason)])
+    const outcomes = await Promise.all([
+      store.fail(claim, failure),
+      other.complete(claim, completion()),
+      store.doubt(claim, reason),
+    ])
     const { state } = present(await store.find(claim))
     // A doubt that came first may still be completed by its claim: both then count, and the answer stands.
     const counted = outcomes.filter((outcome) => outcome !== false).length
-    assert.ok(counted === 1 || (counted === 2 && state === 'completed' && outcomes[0] === false), `${counted} counted, then ${state}`)
+    assert.ok(
+      counted === 1 || (counted === 2 && state === 'completed' && outcomes[0] === false),
+      `${counted} counted, then ${state}`,
+    )
   },
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { keyOf } from '../../engine/key.js'
 import { present, same, verdictOf } from '../expect.js'
 import {
   anotherRequest,
@@ -18,7 +19,10 @@ import type { Show } from '../stage.js'
 
 /** When a key is free again, what it is then, and what is never free. */
 export const expiry: Readonly<Record<string, Show>> = {
-  'an answer is replayed to the last millisecond and is expired at its deadline, though no reaper ran': async ({ store, at }) => {
+  'an answer is replayed to the last millisecond and is expired at its deadline, though no reaper ran': async ({
+    store,
+    at,
+  }) => {
     await completed(store)
     await at(retentionMs - 1)
     verdictOf(await store.reserve(reservation()), 'completed')
@@ -26,21 +30,35 @@ export const expiry: Readonly<Record<string, Show>> = {
     verdictOf(await store.reserve(reservation()), 'reserved')
   },
 
-  'a failure is resumed to the last millisecond and is expired at its deadline, though no reaper ran': async ({ store, at }) => {
-    await failed(store)
+  'a failure is resumed to the last millisecond and is expired at its deadline, though no reaper ran': async ({
+    store,
+    at,
+  }) => {
+    const [early, late] = [keyOf('early'), keyOf('late')]
+    await failed(store, { key: early })
+    await failed(store, { key: late })
     await at(retentionMs - 1)
-    assert.equal(verdictOf(await store.reserve(reservation()), 'resumed').claim.generation, 1)
-    await failed(store, { key: anotherKey })
-    await at(2 * retentionMs - 1)
-    assert.equal(verdictOf(await store.reserve(reservation({ key: anotherKey })), 'reserved').claim.generation, 2)
+    assert.equal(verdictOf(await store.reserve(reservation({ key: early })), 'resumed').claim.generation, 1)
+    await at(retentionMs)
+    assert.equal(verdictOf(await store.reserve(reservation({ key: late })), 'reserved').claim.generation, 2)
   },
 
-  'a key used anew is the next generation of the same record, with nothing left of the last': async ({ store, at, startedAt }) => {
+  'a key used anew is the next generation of the same record, with nothing left of the last': async ({
+    store,
+    at,
+    startedAt,
+  }) => {
     const first = await doubted(store)
     await store.settle(first, settlement({ kind: 'completed', ...completion() }))
     const before = present(await store.find(first))
     await at(retentionMs)
-    const asked = reservation({ retentionMs: 9, tombstoneMs: 8, leaseMs: 7, onLeaseOver: 'resume', operation: 'refunds.create' })
+    const asked = reservation({
+      retentionMs: 9,
+      tombstoneMs: 8,
+      leaseMs: 7,
+      onLeaseOver: 'resume',
+      operation: 'refunds.create',
+    })
     const { claim, record } = verdictOf(await store.reserve(asked), 'reserved')
     const now = startedAt + retentionMs
     same(claim, { ...first, claimId: asked.claimId, generation: 2, fence: first.fence + 1 })
@@ -158,5 +176,3 @@ export const expiry: Readonly<Record<string, Show>> = {
     assert.equal(verdictOf(await store.reserve(reservation()), 'reserved').claim.generation, 2)
   },
 }
-
-const anotherKey = reservation().key

@@ -1,7 +1,20 @@
 import assert from 'node:assert/strict'
 import type { Claim, StoredRecord } from '../../engine/record.js'
 import { present, same, verdictOf } from '../expect.js'
-import { anotherRequest, checkpoint, claimed, completed, completion, doubted, failed, failure, leaseMs, reason, reservation, retentionMs } from '../given.js'
+import {
+  anotherRequest,
+  checkpoint,
+  claimed,
+  completed,
+  completion,
+  doubted,
+  failed,
+  failure,
+  leaseMs,
+  reason,
+  reservation,
+  retentionMs,
+} from '../given.js'
 import type { AnyStore, Show } from '../stage.js'
 
 /** Who may write: the last claim and nobody else, however late he comes and whatever he tries. */
@@ -145,7 +158,11 @@ function writes(store: AnyStore, claim: Claim): ReadonlyArray<readonly [WriteNam
   ]
 }
 
-async function changesNothing(store: AnyStore, claim: Claim, options: { readonly butMayRepeat?: WriteName } = {}): Promise<void> {
+async function changesNothing(
+  store: AnyStore,
+  claim: Claim,
+  options: { readonly butMayRepeat?: WriteName } = {},
+): Promise<void> {
   const before = present(await store.find(claim))
   for (const [step, attempt] of writes(store, claim)) {
     const outcome = await attempt()

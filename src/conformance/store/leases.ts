@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { keyOf } from '../../engine/key.js'
 import { present, same, verdictOf } from '../expect.js'
 import { checkpoint, claimed, completion, keys, leaseMs, reservation } from '../given.js'
 import type { Show } from '../stage.js'
@@ -22,7 +23,11 @@ export const leases: Readonly<Record<string, Show>> = {
     same(await store.reserve(reservation()), { kind: 'in_progress', leaseLeftMs: 5_000 })
   },
 
-  'a checkpoint keeps the recovery point and what the phases left, and renews the lease': async ({ store, at, startedAt }) => {
+  'a checkpoint keeps the recovery point and what the phases left, and renews the lease': async ({
+    store,
+    at,
+    startedAt,
+  }) => {
     const claim = await claimed(store)
     const before = present(await store.find(claim))
     await at(10_000)
@@ -40,7 +45,11 @@ export const leases: Readonly<Record<string, Show>> = {
     same({ progress, recoveryPoint }, { progress: checkpoint.progress, recoveryPoint: 'charge_created' })
   },
 
-  'a run-out lease that may resume is resumed by the next request, at its recovery point': async ({ store, open, at }) => {
+  'a run-out lease that may resume is resumed by the next request, at its recovery point': async ({
+    store,
+    open,
+    at,
+  }) => {
     const claim = await claimed(store)
     await store.checkpoint(claim, { ...checkpoint, onLeaseOver: 'resume' })
     await at(leaseMs)
@@ -50,7 +59,11 @@ export const leases: Readonly<Record<string, Show>> = {
     same(next.record.progress, checkpoint.progress)
   },
 
-  'a run-out lease that may not resume is unknown to the next request, with its fence': async ({ store, at, startedAt }) => {
+  'a run-out lease that may not resume is unknown to the next request, with its fence': async ({
+    store,
+    at,
+    startedAt,
+  }) => {
     const claim = await claimed(store, { onLeaseOver: 'doubt' })
     const before = present(await store.find(claim))
     await at(leaseMs)
@@ -74,9 +87,8 @@ export const leases: Readonly<Record<string, Show>> = {
   },
 
   'what a checkpoint declared decides how its lease runs out': async ({ store, at }) => {
-    const [toDoubt, toResume] = keys(2)
-    const doubting = await claimed(store, { key: toDoubt, onLeaseOver: 'resume' })
-    const resuming = await claimed(store, { key: toResume, onLeaseOver: 'doubt' })
+    const doubting = await claimed(store, { key: keyOf('doubting'), onLeaseOver: 'resume' })
+    const resuming = await claimed(store, { key: keyOf('resuming'), onLeaseOver: 'doubt' })
     await store.checkpoint(doubting, { ...checkpoint, onLeaseOver: 'doubt' })
     await store.checkpoint(resuming, { ...checkpoint, onLeaseOver: 'resume' })
     await at(leaseMs)
@@ -116,8 +128,8 @@ export const leases: Readonly<Record<string, Show>> = {
   },
 
   'a holder whose lease ran out, and whom nobody replaced, still holds': async ({ store, at }) => {
-    const [renewing, completing] = await Promise.all(keys(2).map((key) => claimed(store, { key })))
-    assert.ok(renewing && completing)
+    const renewing = await claimed(store, { key: keyOf('renewing') })
+    const completing = await claimed(store, { key: keyOf('completing') })
     await at(10 * leaseMs)
     assert.equal(await store.renew(renewing, leaseMs), true)
     assert.ok(await store.complete(completing, completion()))

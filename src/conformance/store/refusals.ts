@@ -1,23 +1,32 @@
 import assert from 'node:assert/strict'
+import type { Reservation, Verdict } from '../../engine/verdict.js'
 import { conditions } from '../conditions.js'
 import { present, same, verdictOf } from '../expect.js'
 import { anotherRequest, completed, doubted, fingerprint, leaseMs, reason, reservation, retentionMs } from '../given.js'
 import type { Show, Stage } from '../stage.js'
-import type { Reservation, Verdict } from '../../engine/verdict.js'
 
 /** Requests that are turned away: by what, and that nobody's record changes for it. */
 export const refusals: Readonly<Record<string, Show>> = {
-  ...underEveryCondition((condition) => `another request under a key that is ${condition} is a mismatch, and changes nothing`, {
-    asked: anotherRequest,
-    verdict: { kind: 'mismatched' },
-  }),
+  ...underEveryCondition(
+    (condition) => `another request under a key that is ${condition} is a mismatch, and changes nothing`,
+    {
+      asked: anotherRequest,
+      verdict: { kind: 'mismatched' },
+    },
+  ),
 
-  ...underEveryCondition((condition) => `a request of another recipe cannot be compared with a key that is ${condition}, and changes nothing`, {
-    asked: { fingerprints: [fingerprint('this request', 'sha256-v2')] },
-    verdict: { kind: 'incomparable', recipe: 'sha256-v1' },
-  }),
+  ...underEveryCondition(
+    (condition) =>
+      `a request of another recipe cannot be compared with a key that is ${condition}, and changes nothing`,
+    {
+      asked: { fingerprints: [fingerprint('this request', 'sha256-v2')] },
+      verdict: { kind: 'incomparable', recipe: 'sha256-v1' },
+    },
+  ),
 
-  'another request is a mismatch when only one of its fingerprints is of the recipe of the record': async ({ store }) => {
+  'another request is a mismatch when only one of its fingerprints is of the recipe of the record': async ({
+    store,
+  }) => {
     await completed(store)
     const fingerprints = [fingerprint('another request', 'sha256-v2'), fingerprint('another request')] as const
     same(await store.reserve(reservation({ fingerprints })), { kind: 'mismatched' })
@@ -64,7 +73,10 @@ export const refusals: Readonly<Record<string, Show>> = {
     await at(retentionMs)
     await unchanged(store, async () => {
       same(await store.reserve(reservation({ onExpired: 'refuse' })), { kind: 'expired', generation: 1 })
-      same(await store.reserve(reservation({ onExpired: 'refuse', ...anotherRequest })), { kind: 'expired', generation: 1 })
+      same(await store.reserve(reservation({ onExpired: 'refuse', ...anotherRequest })), {
+        kind: 'expired',
+        generation: 1,
+      })
     })
   },
 

@@ -3,7 +3,17 @@ import { keyOf } from '../../engine/key.js'
 import { scopeOf } from '../../engine/scope.js'
 import { limits } from '../../kernel/limits.js'
 import { present, same, verdictOf } from '../expect.js'
-import { checkpoint, claimed, completed, completion, fingerprint, halfDone, leaseMs, reservation, retentionMs } from '../given.js'
+import {
+  checkpoint,
+  claimed,
+  completed,
+  completion,
+  fingerprint,
+  halfDone,
+  leaseMs,
+  reservation,
+  retentionMs,
+} from '../given.js'
 import type { Show } from '../stage.js'
 
 /** Taking a key: what a new record holds, which keys are the same key, and whose reservation it is. */
@@ -60,7 +70,22 @@ export const reserving: Readonly<Record<string, Show>> = {
   },
 
   'keys are told apart by every character': async ({ store }) => {
-    const similar = ['key', 'KEY', 'key ', ' key', 'ke_', 'ke%', 'k*y', 'key"', "key'", 'key\\', 'key;', 'key:1', '1', '01']
+    const similar = [
+      'key',
+      'KEY',
+      'key ',
+      ' key',
+      'ke_',
+      'ke%',
+      'k*y',
+      'key"',
+      "key'",
+      'key\\',
+      'key;',
+      'key:1',
+      '1',
+      '01',
+    ]
     for (const key of similar) verdictOf(await store.reserve(reservation({ key: keyOf(key) })), 'reserved')
   },
 
@@ -85,7 +110,11 @@ export const reserving: Readonly<Record<string, Show>> = {
     same(present(await store.find(name)).scope, claim.scope)
   },
 
-  'a reservation whose reply was lost is recognised by its claim id, with the same fence': async ({ store, at, startedAt }) => {
+  'a reservation whose reply was lost is recognised by its claim id, with the same fence': async ({
+    store,
+    at,
+    startedAt,
+  }) => {
     const asked = reservation()
     const first = verdictOf(await store.reserve(asked), 'reserved')
     await at(1_000)
@@ -127,7 +156,11 @@ export const reserving: Readonly<Record<string, Show>> = {
     assert.equal(record.fingerprint, older)
   },
 
-  'a retry of what failed resumes at the recovery point, with what the phases left': async ({ store, at, startedAt }) => {
+  'a retry of what failed resumes at the recovery point, with what the phases left': async ({
+    store,
+    at,
+    startedAt,
+  }) => {
     const before = await halfDone(store)
     await at(5_000)
     const asked = reservation({ onLeaseOver: 'resume' })
@@ -149,7 +182,10 @@ export const reserving: Readonly<Record<string, Show>> = {
     const claim = await claimed(store)
     assert.equal(await store.release(claim), true)
     assert.equal(await store.find(claim), undefined)
-    const { record } = verdictOf(await store.reserve(reservation({ fingerprints: [fingerprint('corrected')] })), 'reserved')
+    const { record } = verdictOf(
+      await store.reserve(reservation({ fingerprints: [fingerprint('corrected')] })),
+      'reserved',
+    )
     assert.equal(record.generation, 1)
     assert.equal(record.attempt, 1)
   },

@@ -1,0 +1,63 @@
+/**
+ * Who may import whom, as an allow-list: what is not named here fails the lint, and so does a part of `src` that has
+ * no line. Everyone may import the kernel and itself; no line names another store, so no store imports one.
+ */
+const parts = {
+  kernel: {},
+  engine: { modules: ['buffer', 'crypto'] },
+  'stores/memory': { imports: ['engine'] },
+  'stores/sqlite': { imports: ['engine'], modules: ['libsql', 'crypto', 'fs', 'path', 'url', 'worker_threads'] },
+  effects: { imports: ['engine'] },
+  inbox: { imports: ['engine'] },
+  workers: { imports: ['engine'] },
+  http: { imports: ['engine'], modules: ['structured-headers'] },
+  admin: { imports: ['engine'] },
+  telemetry: { imports: ['engine'] },
+  adapters: { imports: ['http'] },
+  client: {},
+  conformance: { imports: ['engine', 'http'], modules: ['assert', 'crypto'] },
+  cli: {
+    imports: ['engine', 'stores', 'effects', 'inbox', 'workers', 'http', 'admin', 'telemetry', 'client', 'conformance'],
+    modules: ['commander', 'fs', 'path', 'process', 'url', 'util'],
+  },
+  // The entry point `hapax`. A store has an entry point of its own: who takes one does not load the others.
+  index: { imports: ['engine', 'effects', 'inbox', 'workers', 'http'] },
+}
+
+/** A part is a folder, or a single file while it needs no more. */
+const path = (name) => `^src/${name}(/|\\.ts$)`
+
+function allowed([name, { imports = [], modules = [] }]) {
+  const from = { path: path(name) }
+  return [
+    { from, to: { path: ['kernel', name, ...imports].map(path) } },
+    ...modules.map((module) => ({ from, to: { path: `^(node:|node_modules/)?${module}(/|$)` } })),
+  ]
+}
+
+module.exports = {
+  allowed: [
+    ...Object.entries(parts).flatMap(allowed),
+    // What is deployed or shown uses Hapax as its users do: by its published entry points.
+    { from: { path: '^(examples|apps)/([^/]+)/' }, to: { path: '^$1/$2/' } },
+    { from: { path: '^(examples|apps)/' }, to: { dependencyTypes: ['npm', 'core'] } },
+  ],
+  allowedSeverity: 'error',
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'part-not-listed',
+      comment: 'A file that imports nothing breaks no other rule, so an unlisted part is caught here.',
+      severity: 'error',
+      from: { orphan: true, path: '^src/', pathNot: Object.keys(parts).map(path) },
+      to: {},
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: ['node_modules', '^dist/'] },
+    exclude: { path: '^(examples|apps)/[^/]+/dist/' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'default'] },
+  },
+}

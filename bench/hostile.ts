@@ -1,0 +1,131 @@
+/**
+ * What hostile bodies cost: prints milliseconds per megabyte for each, from bytes to fingerprint, and exits 1 when one
+ * takes longer than the bound. Run it with `npx tsx bench/hostile.ts`.
+ */
+import { type FingerprintOptions, fingerprinter } from '../src/engine/fingerprint.js'
+
+const boundMsPerMb = 50
+const megabyte = 1024 * 1024
+const rounds = 7
+
+interface Hostile {
+  readonly name: string
+  readonly body: Uint8Array
+  readonly mediaType?: string
+  readonly options?: FingerprintOptions
+}
+
+const bodies: readonly Hostile[] = [
+  { name: 'ordinary payments (not hostile, for comparison)', body: filled((n) => payment(n), '[', ',', ']') },
+  { name: 'depth 100,000', body: text('['.repeat(100_000) + ']'.repeat(100_000)) },
+  { name: 'depth of the limit, over and over', body: filled(() => '['.repeat(999) + ']'.repeat(999), '[', ',', ']') },
+  {
+    name: 'objects nested to the limit',
+    body: filled(() => `${'{"a":'.repeat(998)}1${'}'.repeat(998)}`, '[', ',', ']'),
+  },
+  {
+    name: 'a long text nested to the limit',
+    body: text(`${'["x",'.repeat(999)}"${'y'.repeat(megabyte)}"${']'.repeat(999)}`),
+  },
+  { name: 'opening brackets', body: text('['.repeat(megabyte)) },
+  { name: 'commas', body: text(`[${','.repeat(megabyte)}`) },
+  { name: 'empty arrays', body: filled(() => '[]', '[', ',', ']') },
+  { name: 'blanks', body: text(`${' '.repeat(megabyte)}1`) },
+  { name: 'digits', body: text('7'.repeat(megabyte)) },
+  { name: 'digits behind a point', body: text(`0.${'0'.repeat(megabyte)}1`) },
+  { name: 'digits of an exponent', body: text(`1e${'9'.repeat(megabyte)}`) },
+  { name: 'zeros of an exponent', body: text(`1e${'0'.repeat(megabyte)}1`) },
+  { name: 'numbers of 20 digits', body: filled((n) => String(10n ** 19n + BigInt(n)), '[', ',', ']') },
+  { name: 'numbers with exponents', body: filled((n) => `${n}.50E-3`, '[', ',', ']') },
+  { name: 'lone surrogates', body: filled(() => '\\ud800', '"', '', '"') },
+  { name: 'escapes in one string', body: filled(() => '\\u0041\\n', '"', '', '"') },
+  { name: 'escapes in many strings', body: filled(() => '"\\n"', '[', ',', ']') },
+  { name: 'control characters to escape', body: filled(() => '\\u0001', '"', '', '"') },
+  { name: 'bad escape at the end', body: text(`"${'\\n'.repeat(megabyte / 2)}\\x"`) },
+  {
+    name: '100,000 members, shuffled',
+    body: text(
+      `{${shuffled(100_000)
+        .map((n) => `"m${n}":${n}`)
+        .join(',')}}`,
+    ),
+  },
+  {
+    name: 'members with a long common beginning',
+    body: text(
+      `{${shuffled(8_000)
+        .map((n) => `"${'p'.repeat(120)}${n}":0`)
+        .join(',')}}`,
+    ),
+  },
+  {
+    name: 'members whose names are escaped',
+    body: text(
+      `{${shuffled(60_000)
+        .map((n) => `"\\u006d${n}":0`)
+        .join(',')}}`,
+    ),
+  },
+  { name: 'duplicate members', body: filled(() => '"a":1', '{', ',', '}') },
+  { name: '__proto__ members', body: filled(() => '{"__proto__":{"a":1}}', '[', ',', ']') },
+  { name: 'text that is not UTF-8', body: new Uint8Array(megabyte).fill(0xc3) },
+  { name: 'Chinese text', body: text(`"${'\u4e2d'.repeat(megabyte / 3)}"`) },
+  { name: 'emoji in escapes', body: filled(() => '\\ud83d\\ude02', '"', '', '"') },
+  { name: 'form pairs under a selection', body: filled(() => 'a=%41', '', '&', ''), ...form({ select: ['a'] }) },
+  { name: 'form of ampersands', body: text('&'.repeat(megabyte)), ...form({ exclude: ['a'] }) },
+  { name: 'form of percent signs', body: text('%'.repeat(megabyte)), ...form({ exclude: ['a'] }) },
+]
+
+let tooSlow = 0
+for (const { name, body, mediaType = 'application/json', options = {} } of bodies) {
+  let outcome = 'canonical'
+  const prints = fingerprinter({ ...options, onOpaque: (reason) => (outcome = reason) })
+  const source = { subject: ['POST', '/payments'], mediaType, body }
+  const times = Array.from({ length: rounds }, () => timed(() => prints.of(source)))
+  const perMb = (ms: number | undefined) => ((ms ?? 0) * megabyte) / body.byteLength
+  const first = perMb(times[0])
+  const median = perMb(times.sort((a, b) => a - b)[Math.floor(rounds / 2)])
+  if (median > boundMsPerMb) tooSlow += 1
+  console.log(`${median.toFixed(1).padStart(7)} ms/MB (first ${first.toFixed(1)})  ${name}: ${outcome}`)
+}
+console.log(tooSlow === 0 ? `all within ${boundMsPerMb} ms/MB` : `${tooSlow} above ${boundMsPerMb} ms/MB`)
+process.exitCode = tooSlow === 0 ? 0 : 1
+
+function timed(work: () => unknown): number {
+  const start = performance.now()
+  work()
+  return performance.now() - start
+}
+
+function text(content: string): Uint8Array {
+  return Buffer.from(content)
+}
+
+/** A megabyte of pieces. */
+function filled(piece: (index: number) => string, open: string, between: string, close: string): Uint8Array {
+  const pieces: string[] = []
+  for (let length = 0, index = 0; length < megabyte; index += 1) {
+    const next = piece(index)
+    pieces.push(next)
+    length += next.length + between.length
+  }
+  return text(open + pieces.join(between) + close)
+}
+
+function payment(n: number): string {
+  return JSON.stringify({
+    customerId: `cus_${n}`,
+    amountCents: 1_000 + n,
+    currency: 'EUR',
+    metadata: { order: `o-${n}`, note: 'two items, gift wrapped' },
+  })
+}
+
+/** The numbers below `count` in an order that no sort can make use of. */
+function shuffled(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => (index * 7_919) % count)
+}
+
+function form(fields: { select: string[] } | { exclude: string[] }): Pick<Hostile, 'mediaType' | 'options'> {
+  return { mediaType: 'application/x-www-form-urlencoded', options: { strategy: { kind: 'fields', ...fields } } }
+}

@@ -1,0 +1,38 @@
+/** A media type as the fingerprint sees it: what changes the meaning of the bytes, and nothing else. */
+export interface MediaType {
+  /** `application/json`, in lower case. Empty when the request names none. */
+  readonly essence: string
+  /** The parameters in one spelling, without a charset that only says UTF-8. */
+  readonly parameters: string
+}
+
+export function mediaTypeOf(text: string | undefined): MediaType {
+  const [essence = '', ...parameters] = (text ?? '').split(';')
+  return { essence: essence.trim().toLowerCase(), parameters: spelled(parameters.map((parameter) => parameter.trim())) }
+}
+
+export function isJson({ essence }: MediaType): boolean {
+  return essence === 'application/json' || essence.endsWith('+json')
+}
+
+export function isForm({ essence }: MediaType): boolean {
+  return essence === 'application/x-www-form-urlencoded'
+}
+
+/** `name=value` or `name="value"`, where the value holds nothing that would have to be escaped or split. */
+const simple = /^([^\s"=\\]+)=(?:"([^"\\]*)"|([^\s"\\]+))$/
+
+/** Parameters are put in one order and spelling only when all are simple; anything else is kept to the letter. */
+function spelled(parameters: readonly string[]): string {
+  const pairs: string[] = []
+  for (const parameter of parameters) {
+    if (parameter === '') continue
+    const match = simple.exec(parameter)
+    if (match === null) return parameters.join(';')
+    const name = (match[1] ?? '').toLowerCase()
+    const value = match[2] ?? match[3] ?? ''
+    if (name !== 'charset') pairs.push(`${name}="${value}"`)
+    else if (!/^utf-?8$/i.test(value)) pairs.push(`charset="${value.toLowerCase()}"`)
+  }
+  return pairs.sort().join(';')
+}

@@ -1,0 +1,105 @@
+import { HapaxError } from '../kernel/errors.js'
+import { canonicalTree, type OpaqueReason } from './canonical.js'
+import type { JsonNode } from './canonical-node.js'
+import { type FieldPath, fieldAt, namesOf, without } from './fingerprint-fields.js'
+import { formName, formPairs } from './fingerprint-form.js'
+import { isForm, isJson, mediaTypeOf } from './fingerprint-media.js'
+import type { FingerprintSource } from './fingerprint-source.js'
+
+/**
+ * What of a request is compared: the five ways of the IETF draft, and the plain bytes.
+ * - `whole`: the body, canonical when it is JSON, otherwise byte by byte. The default.
+ * - `raw`: the body byte by byte, JSON or not.
+ * - `fields`: only the selected fields, or all but the excluded ones, of a JSON or form body. A field that is absent
+ *   differs from one that is null or empty. A selection of which nothing is found compares the whole body.
+ * - `header`: a header that stands for the body, like `content-digest`. Somebody must have verified it before.
+ * - `own`: whatever the function gives. Change the `id` when the function changes.
+ *
+ * The media type and the subject are always compared. A form is compared as bytes, or, under `fields`, as decoded
+ * pairs in their order, named as in the body (`'destination.ref'` is the pair `destination.ref`).
+ */
+export type FingerprintStrategy =
+  | { readonly kind: 'whole' }
+  | { readonly kind: 'raw' }
+  | { readonly kind: 'fields'; readonly select: readonly FieldPath[]; readonly exclude?: never }
+  | { readonly kind: 'fields'; readonly exclude: readonly FieldPath[]; readonly select?: never }
+  | { readonly kind: 'header'; readonly name: string }
+  | { readonly kind: 'own'; readonly id: string; readonly of: (source: FingerprintSource) => string | Uint8Array }
+
+type FieldsStrategy = FingerprintStrategy & { readonly kind: 'fields' }
+
+/** What is hashed for the body. The first part says what the others are. */
+export type Payload = readonly (string | Uint8Array)[]
+
+/** Told when a body has to be hashed as bytes although its strategy would look into it. May throw. */
+export type OnOpaque = (reason: OpaqueReason) => void
+
+export function payloadOf(strategy: FingerprintStrategy, source: FingerprintSource, onOpaque: OnOpaque): Payload {
+  switch (strategy.kind) {
+    case 'whole':
+      return isJson(mediaTypeOf(source.mediaType)) ? fromJson(source, whole, onOpaque) : bytes(source)
+    case 'raw':
+      return bytes(source)
+    case 'fields':
+      return fields(strategy, source, onOpaque)
+    case 'header':
+      return ['header', JSON.stringify(headerOf(source, strategy.name))]
+    case 'own': {
+      const own = strategy.of(source)
+      return typeof own === 'string' ? ['own text', JSON.stringify(own)] : ['own bytes', own]
+    }
+  }
+}
+
+function bytes({ body }: FingerprintSource): Payload {
+  return ['bytes', body]
+}
+
+/** An empty body is not JSON, but nothing about it is in doubt either. */
+function fromJson(source: FingerprintSource, shape: (root: JsonNode) => Payload, onOpaque: OnOpaque): Payload {
+  if (source.body.byteLength === 0) return bytes(source)
+  const parsed = canonicalTree(source.body)
+  if (parsed.kind === 'tree') return shape(parsed.root)
+  onOpaque(parsed.reason)
+  return bytes(source)
+}
+
+function whole(root: JsonNode): Payload {
+  return ['json', root.text]
+}
+
+function fields(strategy: FieldsStrategy, source: FingerprintSource, onOpaque: OnOpaque): Payload {
+  const mediaType = mediaTypeOf(source.mediaType)
+  if (isForm(mediaType)) return formFields(strategy, source)
+  if (isJson(mediaType)) return fromJson(source, (root) => jsonFields(strategy, root), onOpaque)
+  if (source.body.byteLength > 0) onOpaque('not_json')
+  return bytes(source)
+}
+
+function jsonFields({ select, exclude }: FieldsStrategy, root: JsonNode): Payload {
+  if (select === undefined) return whole(exclude.map(namesOf).reduce(without, root))
+  const parts: string[] = []
+  for (const path of sortedPaths(select)) {
+    const found = fieldAt(root, path)
+    if (found.kind === 'present') parts.push(JSON.stringify([path, found.depth]), found.text)
+  }
+  return parts.length === 0 ? whole(root) : ['json fields', ...parts]
+}
+
+function formFields({ select, exclude }: FieldsStrategy, source: FingerprintSource): Payload {
+  const names = new Set((select ?? exclude).map((path) => formName(namesOf(path))))
+  const pairs = formPairs(source.body).filter(([name]) => names.has(name) === (select !== undefined))
+  return select !== undefined && pairs.length === 0 ? bytes(source) : ['form', JSON.stringify(pairs)]
+}
+
+/** The order in which the fields are listed in the policy does not matter. */
+export function sortedPaths(paths: readonly FieldPath[]): readonly (readonly string[])[] {
+  const spelled = new Set(paths.map((path) => JSON.stringify(namesOf(path))))
+  return [...spelled].sort().map((path): readonly string[] => JSON.parse(path))
+}
+
+function headerOf(source: FingerprintSource, name: string): string {
+  const value = source.header?.(name.toLowerCase())
+  if (value !== undefined && value !== '') return value
+  throw new HapaxError('body_not_canonical', `Send the header ${name}: requests are compared by it.`)
+}

@@ -1,0 +1,94 @@
+import { parseItem } from 'structured-headers'
+import { type IdempotencyKey, type KeyRules, keyOf } from '../engine/key.js'
+import { HapaxError } from '../kernel/errors.js'
+import { limits } from '../kernel/limits.js'
+
+/**
+ * How the field value spells a key.
+ * - `string`: an RFC 9651 Item that is a String, as the IETF draft asks. Parameters behind it are ignored.
+ * - `raw`: the value as it is; quotes are part of the key.
+ * - `lenient`: a value that begins with a quote is a String, anything else is a raw token. `"k"` and `k` are one key.
+ */
+export type KeySyntax = 'lenient' | 'string' | 'raw'
+
+export interface KeyHeaderRules extends KeyRules {
+  readonly syntax?: KeySyntax
+}
+
+/**
+ * Reads the key out of the header. Give each header line apart, as they came: two lines are two keys, and once they
+ * are joined by a comma the raw syntax cannot tell.
+ *
+ * @example
+ * parseKeyHeader('"8e03978e-40d5-43dd-bc93-6894a57f9324"')   // the same key with and without its quotes
+ */
+export function parseKeyHeader(
+  lines: string | readonly string[] | undefined,
+  rules: KeyHeaderRules = {},
+): IdempotencyKey {
+  const [value, ...others] = typeof lines === 'string' ? [lines] : (lines ?? [])
+  if (value === undefined) return keyOf(undefined, rules)
+  if (others.length > 0) throw malformed('The key header was sent more than once; send one line.')
+  refuseOverlong(value, rules)
+  const text = keyText(value, rules.syntax ?? 'lenient')
+  if (text === '') throw malformed('The key is empty. Send a UUID made once per operation, or no header at all.')
+  return keyOf(text, rules)
+}
+
+/** Looks at the length only, so that a hostile value costs nothing. Leaves room for escapes, quotes and parameters. */
+function refuseOverlong(value: string, { maxLength = limits.keyLength }: KeyRules): void {
+  const longest = 2 * maxLength + limits.keyLength
+  if (value.length > longest)
+    throw malformed(`The key header has ${value.length} characters; a key has at most ${maxLength}.`)
+}
+
+function keyText(value: string, syntax: KeySyntax): string {
+  switch (syntax) {
+    case 'string':
+      return stringItem(value)
+    case 'raw':
+      return trimmed(value)
+    case 'lenient': {
+      const text = trimmed(value)
+      return text.startsWith('"') ? stringItem(text) : rawToken(text)
+    }
+  }
+}
+
+function stringItem(value: string): string {
+  const item = bareItem(value)
+  if (typeof item !== 'string')
+    throw malformed('The key must be a quoted string, like "8e03978e-40d5-43dd-bc93-6894a57f9324".')
+  return item
+}
+
+function bareItem(value: string): unknown {
+  try {
+    return parseItem(value)[0]
+  } catch (cause) {
+    throw malformed(
+      'The key is not one quoted string of RFC 9651; check the quotes and backslashes, and send one key only.',
+      cause,
+    )
+  }
+}
+
+/**
+ * Written out, because a structured-field parser is no judge of raw keys: it reads a UUID that begins with a letter as
+ * a Token and refuses one that begins with a digit.
+ */
+function rawToken(text: string): string {
+  if (text.includes(','))
+    throw malformed('The key header holds a list; send one key, or quote a key with a comma in it.')
+  if (/\s/.test(text)) throw malformed('The key holds whitespace; quote it, or send a UUID.')
+  return text
+}
+
+/** Without the optional whitespace that HTTP allows around a field value. */
+function trimmed(value: string): string {
+  return value.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '')
+}
+
+function malformed(message: string, cause?: unknown): HapaxError {
+  return new HapaxError('idempotency_key_malformed', message, { cause })
+}

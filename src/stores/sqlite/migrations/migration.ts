@@ -1,0 +1,6 @@
+/** One numbered change of the schema. Once released it is never edited: a test pins the hash of each. */
+export interface Migration {
+  readonly version: number
+  readonly name: string
+  readonly sql: string
+}

@@ -1,0 +1,4 @@
+import { declareConformance } from './declare.js'
+import { memoryHarness } from './memory-harness.js'
+
+declareConformance(memoryHarness)

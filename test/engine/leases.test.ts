@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest'
+import { bench, gate } from '../support/bench.js'
+
+const request = { scope: 'acme', key: 'k-1', input: 1 }
+
+describe('a handler that runs longer than its lease', () => {
+  test('keeps the key by renewing, and its answer is stored', async () => {
+    const { hapax, policy, clock, record } = bench()
+    const { opened, open } = gate<string>()
+    const running = hapax.run({ ...request, policy: policy() }, () => opened)
+    await clock.advance(5 * 60_000)
+    await expect(hapax.run({ ...request, policy: policy() }, async () => 'second')).rejects.toMatchObject({
+      code: 'idempotency_key_in_progress',
+    })
+    open('slow but alive')
+    expect(await running).toMatchObject({ value: 'slow but alive', replayed: false })
+    expect((await record('k-1'))?.fence).toBe(1)
+  })
+
+  test('survives a renewal that fails, as long as the lease is not over', async () => {
+    const { hapax, policy, clock, faults, events } = bench()
+    const { opened, open } = gate<string>()
+    const running = hapax.run({ ...request, policy: policy() }, () => opened)
+    await clock.settle()
+    faults.breakAt('renew', 'before', 3)
+    await clock.advance(45_000)
+    open('done')
+    expect(await running).toMatchObject({ value: 'done' })
+    expect(events).not.toContain('claim_lost')
+  })
+
+  test('hears that its claim is lost when the lease could not be renewed in time', async () => {
+    const { hapax, policy, clock, faults, events } = bench()
+    const { opened, open } = gate()
+    let signal: AbortSignal | undefined
+    const running = hapax.run({ ...request, policy: policy() }, (work) => {
+      signal = work.signal
+      return opened
+    })
+    await clock.settle()
+    faults.breakAt('renew', 'before')
+    await clock.advance(29_000)
+    expect(signal?.aborted).toBe(false)
+    await clock.advance(10_000)
+    expect(signal?.aborted).toBe(true)
+    expect(signal?.reason).toMatchObject({ code: 'claim_lost' })
+    expect(events).toContain('claim_lost')
+    faults.mend()
+    open()
+    await running
+  })
+
+  test('is no longer waited for after maxRun, and may still complete the doubt that this left', async () => {
+    const { hapax, policy, clock, record, events } = bench()
+    const { opened, open } = gate<string>()
+    const guarded = { ...request, policy: policy({ maxRun: '1m' }) }
+    const running = hapax.run(guarded, () => opened)
+    const ended = expect(running).rejects.toMatchObject({ code: 'idempotency_key_in_progress' })
+    await clock.advance(60_000)
+    await ended
+    expect(events).toContain('overran')
+    await clock.advance(60_000)
+    await expect(hapax.run(guarded, async () => 'second')).rejects.toMatchObject({ code: 'outcome_unknown' })
+    open('late, but true')
+    await clock.settle()
+    expect(await record('k-1')).toMatchObject({ state: 'completed', fence: 1 })
+    expect(await hapax.run(guarded, async () => 'second')).toMatchObject({ value: 'late, but true', replayed: true })
+  })
+})
+
+describe('a holder that lost its claim', () => {
+  test('changes nothing: the answer of the one that took over stands, and both callers get it', async () => {
+    const { hapax, another, policy, clock, faults } = bench()
+    const guarded = { ...request, policy: policy({ onCrash: 'retry' }) }
+    const { opened, open } = gate<string>()
+    const frozen = hapax.run(guarded, () => opened)
+    await clock.settle()
+    faults.breakAt('renew', 'before')
+    await clock.advance(31_000)
+    faults.mend()
+    expect(await another().run(guarded, async () => 'by the second')).toMatchObject({
+      value: 'by the second',
+      replayed: false,
+    })
+    open('by the first')
+    expect(await frozen).toMatchObject({ value: 'by the second', replayed: true })
+    expect(await hapax.run(guarded, async () => 'third')).toMatchObject({ value: 'by the second', replayed: true })
+  })
+
+  test('is told so when the other one still runs', async () => {
+    const { hapax, another, policy, clock, faults } = bench()
+    const guarded = { ...request, policy: policy({ onCrash: 'retry' }) }
+    const first = gate<string>()
+    const second = gate<string>()
+    const frozen = hapax.run(guarded, () => first.opened)
+    await clock.settle()
+    faults.breakAt('renew', 'before')
+    await clock.advance(31_000)
+    faults.mend()
+    const other = another().run(guarded, () => second.opened)
+    await clock.settle()
+    first.open('by the first')
+    await expect(frozen).rejects.toMatchObject({ code: 'claim_lost', retryable: true })
+    second.open('by the second')
+    expect(await other).toMatchObject({ value: 'by the second' })
+  })
+
+  test('aborts its handler as soon as a renewal is refused', async () => {
+    const { hapax, policy, clock, faults, record } = bench()
+    const { opened, open } = gate()
+    let signal: AbortSignal | undefined
+    const guarded = { ...request, policy: policy() }
+    const running = hapax.run(guarded, (work) => {
+      signal = work.signal
+      return opened
+    })
+    await clock.settle()
+    const held = await record('k-1')
+    if (held !== undefined) await faults.store.release(held)
+    await clock.advance(9_999)
+    expect(signal?.aborted).toBe(false)
+    await clock.advance(1)
+    expect(signal?.aborted).toBe(true)
+    open()
+    await expect(running).rejects.toMatchObject({ code: 'claim_lost' })
+  })
+})
+
+describe('a process that vanished', () => {
+  test('leaves an outcome that nobody knows, and no retry runs it again', async () => {
+    const { hapax, another, policy, clock, faults, events } = bench()
+    const guarded = { ...request, policy: policy() }
+    void hapax.run(guarded, () => gate().opened).catch(() => {})
+    await clock.settle()
+    faults.breakAt('renew', 'before')
+    await clock.advance(30_000)
+    faults.mend()
+    let runs = 0
+    const retry = another().run(guarded, async () => ++runs)
+    await expect(retry).rejects.toMatchObject({ code: 'outcome_unknown', retryAfterMs: 30_000 })
+    expect(runs).toBe(0)
+    expect(events).toContain('met_unknown')
+  })
+
+  test('lets the retry run where the policy says that it may, under a higher fence', async () => {
+    const { hapax, another, policy, clock, faults } = bench()
+    const guarded = { ...request, policy: policy({ onCrash: 'retry' }) }
+    void hapax.run(guarded, () => gate().opened).catch(() => {})
+    await clock.settle()
+    faults.breakAt('renew', 'before')
+    await clock.advance(30_000)
+    faults.mend()
+    const attempts = await another().run(guarded, async (work) => work.attempt)
+    expect(attempts).toMatchObject({ value: 2, replayed: false })
+  })
+})

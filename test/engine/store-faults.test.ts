@@ -1,0 +1,201 @@
+import { engine } from 'hapax'
+import { describe, expect, test } from 'vitest'
+import { bench, gate } from '../support/bench.js'
+
+const request = { scope: 'acme', key: 'k-1', input: 1 }
+
+describe('a store that is down when the key is reserved', () => {
+  test('refuses the request before anything runs', async () => {
+    const { hapax, policy, faults, events } = bench()
+    faults.breakAt('reserve', 'before')
+    let runs = 0
+    const refused = hapax.run({ ...request, policy: policy() }, async () => ++runs)
+    await expect(refused).rejects.toMatchObject({ code: 'idempotency_store_unavailable', retryable: true })
+    expect(runs).toBe(0)
+    expect(events).toContain('store_failed')
+  })
+
+  test('refuses in bounded time even when it never answers', async () => {
+    const { hapax, policy, faults, clock } = bench()
+    faults.breakAt('reserve', 'hangs')
+    const refused = hapax.run({ ...request, policy: policy() }, async () => 'ran')
+    const ended = expect(refused).rejects.toMatchObject({ code: 'idempotency_store_unavailable' })
+    await clock.advance(5_000)
+    await ended
+    faults.mend()
+  })
+
+  test('recognises a reservation whose reply was lost, and runs it once', async () => {
+    const { hapax, policy, faults, record } = bench()
+    faults.breakAt('reserve', 'after', 1)
+    expect(await hapax.run({ ...request, policy: policy() }, async () => 'ran')).toMatchObject({
+      value: 'ran',
+      replayed: false,
+    })
+    expect(await record('k-1')).toMatchObject({ state: 'completed', fence: 1, attempt: 1 })
+  })
+
+  test('takes back a reservation that stood although nothing ran, so that it leaves no doubt', async () => {
+    const { hapax, policy, faults, clock, record } = bench()
+    faults.breakAt('reserve', 'after')
+    await expect(hapax.run({ ...request, policy: policy() }, async () => 'ran')).rejects.toMatchObject({
+      code: 'idempotency_store_unavailable',
+    })
+    expect((await record('k-1'))?.state).toBe('in_progress')
+    faults.mend()
+    await clock.advance(1_000)
+    expect(await record('k-1')).toBeUndefined()
+    expect(await hapax.run({ ...request, policy: policy() }, async () => 'ran')).toMatchObject({ value: 'ran' })
+  })
+
+  test('takes back a reservation that landed after its request had been refused', async () => {
+    const { hapax, policy, faults, clock, record } = bench()
+    faults.breakAt('reserve', 'hangs')
+    faults.breakAt('find', 'before')
+    const ended = expect(hapax.run({ ...request, policy: policy() }, async () => 'ran')).rejects.toMatchObject({
+      code: 'idempotency_store_unavailable',
+    })
+    await clock.advance(5_000)
+    await ended
+    faults.mend()
+    await clock.advance(20_000)
+    expect(await record('k-1')).toBeUndefined()
+  })
+})
+
+describe('a store that fails after the handler acted', () => {
+  test('never releases the key: the caller is told to come back, and the answer is stored later', async () => {
+    const { hapax, policy, faults, clock, record, events } = bench()
+    const guarded = { ...request, policy: policy() }
+    faults.breakAt('complete', 'before')
+    await expect(hapax.run(guarded, async () => 'charged')).rejects.toMatchObject({
+      code: 'answer_not_stored',
+      retryable: true,
+    })
+    expect((await record('k-1'))?.state).toBe('in_progress')
+    await clock.advance(120_000)
+    expect((await record('k-1'))?.state).toBe('in_progress')
+    await expect(hapax.run(guarded, async () => 'again')).rejects.toMatchObject({ code: 'idempotency_key_in_progress' })
+    faults.mend()
+    await clock.advance(5_000)
+    expect(await hapax.run(guarded, async () => 'again')).toMatchObject({ value: 'charged', replayed: true })
+    expect(events).toContain('completed_late')
+  })
+
+  test('leaves doubt when the process gives up, never a key that is free', async () => {
+    const { hapax, policy, faults, clock, record } = bench()
+    const guarded = { ...request, policy: policy({ maxRun: '1m' }) }
+    faults.breakAt('complete', 'before')
+    await expect(hapax.run(guarded, async () => 'charged')).rejects.toMatchObject({ code: 'answer_not_stored' })
+    await clock.advance(120_000)
+    faults.mend()
+    await expect(hapax.run(guarded, async () => 'again')).rejects.toMatchObject({ code: 'outcome_unknown' })
+    expect((await record('k-1'))?.state).toBe('unknown')
+  })
+
+  test('whose reply to the completion was lost gives the caller the answer on the next try', async () => {
+    const { hapax, policy, faults, clock } = bench()
+    const guarded = { ...request, policy: policy() }
+    faults.breakAt('complete', 'after', 1)
+    await expect(hapax.run(guarded, async () => 'charged')).rejects.toMatchObject({ code: 'answer_not_stored' })
+    expect(await hapax.run(guarded, async () => 'again')).toMatchObject({ value: 'charged', replayed: true })
+    await clock.advance(1_000)
+    expect(await hapax.run(guarded, async () => 'again')).toMatchObject({ value: 'charged', replayed: true })
+  })
+
+  test('does not hide the error of a handler that threw', async () => {
+    const { hapax, policy, faults, clock, record } = bench()
+    faults.breakAt('fail', 'before')
+    await expect(hapax.run({ ...request, policy: policy() }, () => Promise.reject(new Error('mine')))).rejects.toThrow(
+      'mine',
+    )
+    faults.mend()
+    await clock.advance(5_000)
+    expect((await record('k-1'))?.state).toBe('failed_retryable')
+  })
+})
+
+describe('a policy that fails open', () => {
+  test('says so at start, and runs without protection while the store is down, counted and logged', async () => {
+    const { hapax, policy, faults, events, logged } = bench()
+    const guarded = { ...request, policy: policy({ dangerouslyFailOpen: true }) }
+    expect(logged.map(({ code }) => code)).toEqual(['fails_open'])
+    faults.breakAt('reserve', 'before')
+    expect(await hapax.run(guarded, async () => 'ran anyway')).toMatchObject({
+      value: 'ran anyway',
+      replayed: false,
+      generation: 0,
+    })
+    expect(events).toContain('ran_unprotected')
+    expect(logged.at(-1)).toMatchObject({ level: 'error', code: 'ran_unprotected' })
+  })
+
+  test('guards as usual while the store is up', async () => {
+    const { hapax, policy } = bench()
+    const guarded = { ...request, policy: policy({ dangerouslyFailOpen: true }) }
+    await hapax.run(guarded, async () => 'first')
+    expect(await hapax.run(guarded, async () => 'second')).toMatchObject({ value: 'first', replayed: true })
+  })
+})
+
+describe('a store that cannot be opened', () => {
+  test('is named at start, refuses requests, and is tried again by the next one', async () => {
+    const { policy, faults, clock, logged } = bench()
+    const hapax = engine({ store: faults.store, clock, log: (entry) => logged.push(entry) })
+    faults.breakAt('open', 'before', 2)
+    await expect(hapax.open()).rejects.toMatchObject({ code: 'idempotency_store_unavailable' })
+    await expect(hapax.run({ ...request, policy: policy() }, async () => 'ran')).rejects.toMatchObject({
+      code: 'idempotency_store_unavailable',
+    })
+    expect(await hapax.run({ ...request, policy: policy() }, async () => 'ran')).toMatchObject({ value: 'ran' })
+  })
+})
+
+describe('an engine that closes', () => {
+  test('lets what runs finish, takes nothing new, and closes its store last', async () => {
+    const { hapax, policy, faults, clock } = bench()
+    const guarded = { ...request, policy: policy() }
+    const { opened, open } = gate<string>()
+    const running = hapax.run(guarded, () => opened)
+    await clock.settle()
+    const closing = hapax.close()
+    await expect(hapax.run({ ...guarded, key: 'k-2' }, async () => 'new')).rejects.toMatchObject({
+      code: 'engine_closed',
+    })
+    expect(faults.asked.get('close')).toBeUndefined()
+    open('finished')
+    expect(await running).toMatchObject({ value: 'finished' })
+    await closing
+    expect(faults.asked.get('close')).toBe(1)
+  })
+
+  test('does not wait for ever: a hung handler hears it and its lease is left to run out', async () => {
+    const { hapax, policy, clock, faults } = bench()
+    let signal: AbortSignal | undefined
+    void hapax
+      .run({ ...request, policy: policy() }, (work) => {
+        signal = work.signal
+        return gate().opened
+      })
+      .catch(() => {})
+    await clock.settle()
+    const closing = hapax.close()
+    await clock.advance(10_000)
+    await closing
+    expect(signal?.aborted).toBe(true)
+    const renewals = faults.asked.get('renew') ?? 0
+    await clock.advance(60_000)
+    expect(faults.asked.get('renew') ?? 0).toBe(renewals)
+  })
+})
+
+test('a listener that throws is reported and disturbs nothing', async () => {
+  const { hapax, policy, logged } = bench()
+  hapax.on('reserved', () => {
+    throw new Error('metrics are down')
+  })
+  expect(await hapax.run({ ...request, policy: policy() }, async () => 'ran')).toMatchObject({ value: 'ran' })
+  expect(logged).toEqual([
+    { level: 'error', code: 'listener_failed', message: expect.stringContaining('metrics are down') },
+  ])
+})

@@ -1,0 +1,83 @@
+import {
+  type Engine,
+  type EventName,
+  engine,
+  keyOf,
+  type LogEntry,
+  type Policy,
+  type PolicyOptions,
+  type Store,
+  type StoredRecord,
+  scopeOf,
+} from 'hapax'
+import { memoryStore } from 'hapax/memory'
+import { type FaultyStore, faultyStore } from './faulty-store.js'
+import { type ManualClock, manualClock } from './manual-clock.js'
+
+/** An engine on a memory store whose time and faults are in the test's hand. */
+export interface Bench {
+  readonly clock: ManualClock
+  readonly faults: FaultyStore
+  readonly hapax: Engine<never>
+  readonly events: EventName[]
+  readonly logged: LogEntry[]
+  /** Another process on the same store. */
+  another(): Engine<never>
+  policy(options?: Partial<PolicyOptions>): Policy
+  record(key: string): Promise<StoredRecord | undefined>
+}
+
+const heard: readonly EventName[] = [
+  'reserved',
+  'resumed',
+  'reused_after_expiry',
+  'replayed',
+  'shared',
+  'mismatched',
+  'met_in_progress',
+  'met_unknown',
+  'refused_expired',
+  'completed',
+  'completed_late',
+  'withheld',
+  'failed',
+  'doubted',
+  'released',
+  'claim_lost',
+  'overran',
+  'store_failed',
+  'ran_unprotected',
+]
+
+export function bench(inner?: Store): Bench {
+  const clock = manualClock()
+  const kept = inner ?? memoryStore({ clock })
+  const faults = faultyStore(kept)
+  const events: EventName[] = []
+  const logged: LogEntry[] = []
+  const another = () => {
+    const made = engine({ store: faults.store, clock, log: (entry) => logged.push(entry) })
+    for (const name of heard) made.on(name, () => events.push(name))
+    return made
+  }
+  const hapax = another()
+  return {
+    clock,
+    faults,
+    hapax,
+    events,
+    logged,
+    another,
+    policy: (options = {}) => hapax.policy({ name: 'payments.create', ...options }),
+    record: (key) => kept.find({ scope: scopeOf('acme'), key: keyOf(key) }),
+  }
+}
+
+/** A promise and the way to fulfil it. */
+export function gate<T = void>(): { readonly opened: Promise<T>; readonly open: (value: T) => void } {
+  let open: (value: T) => void = () => {}
+  const opened = new Promise<T>((resolve) => {
+    open = resolve
+  })
+  return { opened, open }
+}
