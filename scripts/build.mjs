@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { runScript } from './parts.mjs'
+import { script } from './parts.mjs'
+import { run } from './processes.mjs'
 import { root } from './root.mjs'
 
 /** What `npm start` runs. */
@@ -22,8 +23,8 @@ export async function build(say) {
   const hash = hashSources()
   if (existsSync(sandbox) && existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return
   say('building')
-  for (const script of buildScripts) {
-    if (!(await runScript(script, { stdout: process.stderr }))) throw new Error('The build failed: see above.')
+  for (const name of buildScripts) {
+    if (!(await run(script(name), { stdout: process.stderr }))) throw new Error('The build failed: see above.')
   }
   writeFileSync(stamp, hash)
 }

@@ -1,61 +1,54 @@
-/** The parts of `npm run check` and `npm test`: each is a script of package.json or a function, timed and judged. */
-import { spawn } from 'node:child_process'
+/** The parts of `npm run check` and `npm test`: each is run aloud, timed and judged. */
 import { readFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import process from 'node:process'
+import { join } from 'node:path'
+import { run } from './processes.mjs'
 import { root } from './root.mjs'
 
 /**
+ * @typedef {'passed' | 'failed' | 'skipped'} Outcome
+ *
  * @typedef {object} Part
  * @property {string} name
- * @property {boolean} passed
+ * @property {Outcome} outcome
  * @property {number} ms
  */
 
 /**
- * Runs one part aloud. A part that throws has failed; the others still run, so that one run tells everything.
+ * A part that throws has failed. The others still run, so that one run tells everything.
  *
  * @param {string} name
- * @param {() => Promise<boolean>} run
+ * @param {() => Promise<Outcome>} work
  * @returns {Promise<Part>}
  */
-export async function part(name, run) {
+export async function runPart(name, work) {
   console.log(`\n▸ ${name}`)
   const startedAt = performance.now()
-  const passed = await run().catch((error) => {
+  const outcome = await work().catch((error) => {
     console.error(error)
-    return false
+    return /** @type {const} */ ('failed')
   })
-  return { name, passed, ms: performance.now() - startedAt }
+  return { name, outcome, ms: performance.now() - startedAt }
 }
 
 /**
- * Runs a script of package.json without npm in between: quicker, and signals reach it.
+ * A script of package.json as a part, without npm in between.
  *
  * @param {string} name
- * @param {{ args?: readonly string[], env?: Record<string, string>, stdout?: NodeJS.WriteStream }} [options]
- * @returns {Promise<boolean>} whether it ended with 0
  */
-export function runScript(name, { args = [], env = {}, stdout = process.stdout } = {}) {
-  /** @type {{ scripts: Record<string, string> }} */
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const path = `${join(root, 'node_modules', '.bin')}${delimiter}${process.env.PATH}`
-  const child = spawn([scripts[name], ...args].join(' '), {
-    cwd: root,
-    shell: true,
-    stdio: ['inherit', stdout, 'inherit'],
-    env: { ...process.env, ...env, PATH: path },
-  })
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('exit', (code) => resolve(code === 0))
-  })
+export function runScript(name) {
+  return runPart(name, async () => ((await run(script(name))) ? 'passed' : 'failed'))
+}
+
+/** @param {string} name */
+export function script(name) {
+  return String(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts[name])
 }
 
 /** @param {readonly Part[]} parts */
 export function printTimes(parts) {
+  const marks = { passed: '✓', failed: '✗', skipped: '-' }
   console.log()
-  for (const { name, passed, ms } of parts) {
-    console.log(`${passed ? '✓' : '✗'} ${name.padEnd(16)} ${(ms / 1000).toFixed(1).padStart(6)} s`)
+  for (const { name, outcome, ms } of parts) {
+    console.log(`${marks[outcome]} ${name.padEnd(16)}${(ms / 1000).toFixed(1).padStart(6)} s`)
   }
 }

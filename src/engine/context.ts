@@ -7,6 +7,7 @@ import type { BoundedStore } from './bounded-store.js'
 import { digestHex } from './digest.js'
 import type { Flights } from './flights.js'
 import type { Guarded } from './guarded.js'
+import type { Opening } from './opening.js'
 import type { Store } from './store.js'
 
 /** What all requests of one engine share. */
@@ -20,6 +21,7 @@ export interface Context<Tx> {
   /** The store as it was given: only for transactions, which bound themselves. */
   readonly wholeStore: Store<Tx>
   readonly storeTimeoutMs: number
+  readonly opening: Opening
   readonly background: Background
   readonly flights: Flights
 }

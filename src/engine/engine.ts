@@ -1,17 +1,18 @@
 import { type Chance, systemChance } from '../kernel/chance.js'
-import { type Clock, systemClock, within } from '../kernel/clock.js'
+import { type Clock, systemClock } from '../kernel/clock.js'
 import { type Duration, parseDuration } from '../kernel/duration.js'
 import { HapaxError } from '../kernel/errors.js'
 import { type EventName, emitter, type Listener } from '../kernel/events.js'
 import { defaults } from '../kernel/limits.js'
 import { consoleLog, type Log } from '../kernel/log.js'
 import { background } from './background.js'
-import { boundedStore, unavailable } from './bounded-store.js'
+import { boundedStore } from './bounded-store.js'
 import type { Context } from './context.js'
 import { execute } from './executing.js'
 import { flights } from './flights.js'
 import type { Guarded } from './guarded.js'
 import { keyOf } from './key.js'
+import { opening } from './opening.js'
 import type { Outcome } from './outcome.js'
 import { type Accepted, type Done, errorToAnswer, plainResult, plainSource, valueToAnswer } from './plain.js'
 import { type Concurrency, type Policy, type PolicyOptions, policyOf } from './policy.js'
@@ -70,44 +71,21 @@ export interface Engine<Tx> {
  */
 export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
   const context = contextOf(options)
-  const { wholeStore: store, clock, log, events } = context
-  let opening: Promise<void> | undefined
   let closing: Promise<void> | undefined
-
-  async function openOnce(): Promise<void> {
-    try {
-      const late = () =>
-        new HapaxError('store_unreachable', `The ${store.name} store did not open within ${defaults.openTimeoutMs} ms.`)
-      await within(clock, defaults.openTimeoutMs, store.open(), late)
-    } catch (error) {
-      opening = undefined
-      events.emit('store_failed', () => ({ step: 'open', errorCode: unavailable('open', error).code }))
-      throw unavailable('open', error)
-    }
-  }
-  const open = (): Promise<void> => {
-    opening ??= openOnce()
-    return opening
-  }
 
   async function guard(guarded: Guarded<Tx>): Promise<Outcome> {
     if (closing !== undefined) return { kind: 'refused', error: new HapaxError('engine_closed') }
-    try {
-      await open()
-    } catch (error) {
-      return { kind: 'refused', error: unavailable('open', error) }
-    }
     return context.background.track(execute(context, guarded))
   }
 
   async function closeOnce(): Promise<void> {
     await context.background.drain(defaults.drainMs)
-    if (opening !== undefined) await store.close()
+    await context.opening.close()
   }
 
-  warnOfForgetting(store, log)
+  warnOfForgetting(options.store, context.log)
   return {
-    policy: (options) => policyOf(options, log),
+    policy: (options) => policyOf(options, context),
     async run<T, C extends Concurrency>(request: RunRequest<C>, handler: (work: Work<Tx>) => Promise<T>) {
       const { policy } = request
       const guarded = {
@@ -120,8 +98,8 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
       return plainResult<T>(outcome) as RunResult<T, C>
     },
     execute: guard,
-    on: events.on,
-    open,
+    on: context.events.on,
+    open: context.opening.open,
     close() {
       closing ??= closeOnce()
       return closing
@@ -148,6 +126,7 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
     store: boundedStore(store, storeTimeoutMs, clock, events),
     wholeStore: store,
     storeTimeoutMs,
+    opening: opening(store, clock, events),
     background: background(clock),
     flights: flights(),
   }

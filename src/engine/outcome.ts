@@ -1,4 +1,4 @@
-import type { HapaxError } from '../kernel/errors.js'
+import { type HapaxError, isHapaxError } from '../kernel/errors.js'
 import type { StoredAnswer } from './record.js'
 
 /** How one guarded request ended, for whoever turns it into an HTTP response or a return value. */
@@ -22,4 +22,10 @@ export interface Answered {
   readonly generation: number
   /** On the store's clock; `undefined` for ever, or when nothing was stored. */
   readonly expiresAt: number | undefined
+}
+
+/** An error of ours as an outcome. Any other error is a bug and goes on its way. */
+export function refusal(error: unknown): Outcome {
+  if (isHapaxError(error)) return { kind: 'refused', error }
+  throw error
 }

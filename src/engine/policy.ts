@@ -1,5 +1,6 @@
 import { type Duration, formatDuration, parseDuration } from '../kernel/duration.js'
 import { HapaxError } from '../kernel/errors.js'
+import type { Emitter } from '../kernel/events.js'
 import { defaults, limits } from '../kernel/limits.js'
 import type { Log } from '../kernel/log.js'
 import { type Fingerprinter, type FingerprintOptions, fingerprinter } from './fingerprint.js'
@@ -68,11 +69,12 @@ export interface Policy<C extends Concurrency = Concurrency> {
 /** Checks the options once, at start, so that no request meets a policy that contradicts itself. */
 export function policyOf<C extends Concurrency>(
   options: PolicyOptions & { readonly concurrency?: C },
-  log: Log,
+  { log, events }: { readonly log: Log; readonly events: Emitter },
 ): Policy<C> {
-  const { onError = 'retry' } = options
+  const { name, onError = 'retry' } = options
+  const onOpaque = (reason: string) => events.emit('compared_as_bytes', () => ({ operation: name, reason }))
   const policy: Policy<C> = {
-    name: checkedName(options.name),
+    name: checkedName(name),
     retentionMs: retentionOf(options),
     tombstoneMs: durationOr(options.tombstone, defaults.tombstoneMs, 'tombstone'),
     leaseMs: durationOr(options.lease, defaults.leaseMs, 'lease'),
@@ -82,7 +84,7 @@ export function policyOf<C extends Concurrency>(
     meaningOf: typeof onError === 'function' ? onError : () => onError,
     onCrash: options.onCrash ?? 'unknown',
     onExpired: options.onExpired ?? 'run',
-    fingerprinter: fingerprinter(options.fingerprint ?? {}),
+    fingerprinter: fingerprinter({ onOpaque, ...options.fingerprint }),
     answerVersion: options.answerVersion ?? 1,
     upgradeAnswer: options.upgradeAnswer,
     maxAnswerBytes: options.maxAnswerBytes ?? defaults.maxAnswerBytes,

@@ -5,21 +5,14 @@ import { backoffs } from '../kernel/limits.js'
 import type { Context } from './context.js'
 import type { Fingerprint } from './fingerprint.js'
 import type { Guarded } from './guarded.js'
-import type { Reservation, Verdict } from './verdict.js'
-
-/** A verdict that the engine can act on: fingerprints were compared. */
-export type Comparable = Exclude<Verdict, { kind: 'incomparable' }>
+import type { Judged, Reservation, Verdict } from './verdict.js'
 
 /**
  * Asks the store for the key, within the store's time-out in all. A reply that was lost is asked for again under
  * the same claim id, which the store recognises. A record whose fingerprint was made by another recipe is compared
  * under that recipe; one that this release cannot make is an error, never a mismatch.
  */
-export async function reserve<Tx>(
-  context: Context<Tx>,
-  guarded: Guarded<Tx>,
-  current: Fingerprint,
-): Promise<Comparable> {
+export async function reserve<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, current: Fingerprint): Promise<Judged> {
   const { policy, source } = guarded
   const reservation = reservationOf(guarded, context.chance.id(), [current])
   const verdict = await ask(context, reservation)

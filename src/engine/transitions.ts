@@ -1,5 +1,5 @@
 import { invariant } from '../kernel/errors.js'
-import { recipeOf } from './fingerprint.js'
+import { equalFingerprints, recipeOf } from './fingerprint.js'
 import { type Claim, finished, type StoredRecord, started } from './record.js'
 import { type Happening, nextState, type State } from './state.js'
 import type { Checkpoint, Completion, Doubt, Failure, Settlement } from './store.js'
@@ -130,7 +130,7 @@ export function settle(
   if (current === undefined || current.generation !== settlement.generation) return undefined
   const to = nextState(current.state, `settle_${outcome.kind}`)
   if (to === undefined || to === 'none') return undefined
-  const settled = { ...current, evidence: [...current.evidence, { ...settlement.evidence, at: now }] }
+  const settled = { ...current, claimId: noClaim, evidence: [...current.evidence, { ...settlement.evidence, at: now }] }
   if (outcome.kind === 'completed') return completed(settled, outcome, now)
   const idled = { ...retained(idle(settled, to), now), errorCode: undefined }
   if (outcome.kind === 'not_landed') return idled
@@ -152,6 +152,9 @@ export function isExpired(record: StoredRecord, now: number): boolean {
   if (record.expiresAt === undefined || now < record.expiresAt) return false
   return record.state === 'completed' || (record.state === 'failed_retryable' && nothingCommitted(record))
 }
+
+/** No holder has this: evidence ends every claim, so that a late one cannot take somebody else's settlement for its own. */
+const noClaim = ''
 
 /** The error code of a claim that nobody renewed. */
 const leaseOver = 'in_progress_lock_expired'
@@ -185,7 +188,7 @@ function isOwn(current: StoredRecord, reservation: Reservation): boolean {
 }
 
 function compared(current: StoredRecord, reservation: Reservation): Verdict | undefined {
-  if (reservation.fingerprints.includes(current.fingerprint)) return undefined
+  if (reservation.fingerprints.some((candidate) => equalFingerprints(candidate, current.fingerprint))) return undefined
   const recipe = recipeOf(current.fingerprint)
   if (reservation.fingerprints.some((candidate) => recipeOf(candidate) === recipe)) return { kind: 'mismatched' }
   return { kind: 'incomparable', recipe }

@@ -18,6 +18,12 @@ export interface Reservation extends RecordName {
 
 /** What the store answers to a reservation: closed, switched once. */
 export type Verdict =
+  | Judged
+  /** The record's fingerprint was made by another recipe: compare under that one and reserve again. */
+  | { readonly kind: 'incomparable'; readonly recipe: string }
+
+/** What is left once the fingerprints could be compared. */
+export type Judged =
   /** The key is new, or new again after expiry (`generation` above 1): run. */
   | { readonly kind: 'reserved'; readonly claim: Claim; readonly record: StoredRecord }
   /** An earlier claim left something that may go on: run, from the record's recovery point. */
@@ -27,7 +33,5 @@ export type Verdict =
   | { readonly kind: 'unknown'; readonly reconcileInMs: number }
   /** The key belongs to another request. Says nothing about that one. */
   | { readonly kind: 'mismatched' }
-  /** The record's fingerprint was made by another recipe: compare under that one and reserve again. */
-  | { readonly kind: 'incomparable'; readonly recipe: string }
   /** Past retention, and the policy refuses to run it anew. */
   | { readonly kind: 'expired'; readonly generation: number }

@@ -21,6 +21,8 @@ export interface Events {
   shared: Subject
   /** A key came with another request than its first: a client's bug, or somebody trying. */
   mismatched: Subject
+  /** A body had no canonical form and was compared byte by byte: a retry that spells it otherwise will not match. */
+  compared_as_bytes: { readonly operation: string; readonly reason: string }
   /** A duplicate met a request that still runs. */
   met_in_progress: Subject & { readonly reply: 'refused' | 'accepted' | 'waits' }
   /** A retry met an outcome that nobody knows; nothing ran. */

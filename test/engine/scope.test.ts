@@ -1,5 +1,5 @@
-import { type ScopeParts, scopeOf } from 'hapax'
 import fc from 'fast-check'
+import { type ScopeParts, scopeOf } from 'hapax'
 import { describe, expect, test } from 'vitest'
 
 describe('a scope', () => {

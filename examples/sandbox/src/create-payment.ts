@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { guarded } from './guarded.js'
+import { jsonBody } from './json-body.js'
+import { paymentRequestOf } from './payment-request.js'
+import { insertPayment, type Payment } from './payments.js'
+import { jsonReply, type Reply } from './reply.js'
+import type { Sandbox } from './sandbox.js'
+import { shown } from './show-payment.js'
+import { tenantOf } from './tenant.js'
+
+/** POST /payments. */
+export async function createPayment(sandbox: Sandbox, request: IncomingMessage): Promise<Reply> {
+  const { hapax, policy, queries, delayMs } = sandbox
+  const tenant = tenantOf(request)
+  const input = await jsonBody(request)
+  const wanted = paymentRequestOf(input)
+  return guarded({ hapax, policy, tenant, request, input }, async (work) => {
+    await delay(delayMs, undefined, { signal: work.signal })
+    const payment: Payment = {
+      ...wanted,
+      id: `pay_${randomUUID()}`,
+      tenant,
+      status: 'created',
+      createdAt: new Date().toISOString(),
+    }
+    return work.commit(async ({ tx }) => {
+      await tx.run(insertPayment(queries, payment))
+      return jsonReply(201, shown(payment), { location: `/payments/${payment.id}` })
+    })
+  })
+}

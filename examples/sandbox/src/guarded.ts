@@ -1,0 +1,54 @@
+import type { IncomingMessage } from 'node:http'
+import { catalogue, type Engine, type HapaxError, isHapaxError, parseKeyHeader, type Policy, type Work } from 'hapax'
+import { Problem } from './problem.js'
+import type { Reply } from './reply.js'
+
+/**
+ * The guarded part of a request, until Hapax brings a door of its own for HTTP: the key comes from its header, the
+ * handler runs once, a retry gets the same reply, and whatever else the key holds becomes a problem.
+ */
+export interface Guarded<Tx> {
+  readonly hapax: Engine<Tx>
+  readonly policy: Policy<'reject'>
+  readonly tenant: string
+  readonly request: IncomingMessage
+  /** The whole body: with another one, the key belongs to another request. */
+  readonly input: unknown
+}
+
+/** Call it after authentication and validation, so that a request which is refused there reserves nothing. */
+export async function guarded<Tx>(
+  { hapax, policy, tenant, request, input }: Guarded<Tx>,
+  handler: (work: Work<Tx>) => Promise<Reply>,
+): Promise<Reply> {
+  try {
+    // Each header line apart: Node joins what it finds twice, and two lines must not pass for one key.
+    const key = parseKeyHeader(request.headersDistinct['idempotency-key'])
+    const { value, replayed } = await hapax.run({ scope: tenant, key, input, policy }, handler)
+    return replayed ? { ...value, headers: { ...value.headers, ...replayHeaders } } : value
+  } catch (error) {
+    throw isHapaxError(error) ? problemOf(error) : error
+  }
+}
+
+const replayHeaders = { 'idempotent-replayed': 'true', 'cache-control': 'no-store' }
+
+/** What a client is told about its key. All else that Hapax throws is a fault of ours, and no reason to give up. */
+const statuses: Partial<Record<HapaxError['code'], number>> = {
+  idempotency_key_missing: 400,
+  idempotency_key_malformed: 400,
+  input_not_json: 400,
+  idempotency_key_in_progress: 409,
+  outcome_unknown: 409,
+  idempotency_key_reused_with_different_payload: 422,
+}
+
+function problemOf(error: HapaxError): Problem {
+  const { code, retryable, retryAfterMs = 1_000 } = error
+  const status = statuses[code] ?? 503
+  const title = catalogue[code].summary
+  // What went wrong inside is for the log, which gets the cause; a client is told what it can act on.
+  const detail = status < 500 ? error.message : 'Nothing is lost: send the same request with the same key again.'
+  const retryAfter = retryable ? Math.max(1, Math.ceil(retryAfterMs / 1_000)) : undefined
+  return new Problem({ status, code, title, detail, retryAfter }, error)
+}

@@ -1,0 +1,79 @@
+import type { CompiledQuery, Kysely } from 'kysely'
+import type { PaymentRequest } from './payment-request.js'
+
+/** The sandbox's own table, as queries that are built once and run on SQLite and PostgreSQL alike. */
+
+export interface Payment extends PaymentRequest {
+  readonly id: string
+  readonly tenant: string
+  readonly status: 'created'
+  /** ISO 8601, in UTC. */
+  readonly createdAt: string
+}
+
+export interface Tables {
+  payments: PaymentRow
+}
+
+interface PaymentRow {
+  id: string
+  tenant: string
+  customer_id: string
+  amount_cents: number
+  currency: string
+  /** JSON as text, which no database reorders. */
+  metadata: string
+  status: string
+  created_at: string
+}
+
+export function createPaymentsTable(db: Kysely<Tables>): CompiledQuery {
+  return db.schema
+    .createTable('payments')
+    .ifNotExists()
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('tenant', 'text', (column) => column.notNull())
+    .addColumn('customer_id', 'text', (column) => column.notNull())
+    .addColumn('amount_cents', 'bigint', (column) => column.notNull())
+    .addColumn('currency', 'text', (column) => column.notNull())
+    .addColumn('metadata', 'text', (column) => column.notNull())
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .compile()
+}
+
+export function insertPayment(db: Kysely<Tables>, payment: Payment): CompiledQuery {
+  const { id, tenant, customerId, amountCents, currency, metadata, status, createdAt } = payment
+  return db
+    .insertInto('payments')
+    .values({
+      id,
+      tenant,
+      customer_id: customerId,
+      amount_cents: amountCents,
+      currency,
+      metadata: JSON.stringify(metadata),
+      status,
+      created_at: createdAt,
+    })
+    .compile()
+}
+
+/** Asks for the tenant too: to everybody else the payment does not exist. */
+export function findPayment(db: Kysely<Tables>, tenant: string, id: string): CompiledQuery {
+  return db.selectFrom('payments').selectAll().where('tenant', '=', tenant).where('id', '=', id).compile()
+}
+
+/** What a row says. A 64-bit integer comes out of SQLite as a number and out of `pg` as a text; both end here. */
+export function paymentOf(row: Readonly<Record<keyof PaymentRow, unknown>>): Payment {
+  return {
+    id: String(row.id),
+    tenant: String(row.tenant),
+    customerId: String(row.customer_id),
+    amountCents: Number(row.amount_cents),
+    currency: row.currency as Payment['currency'],
+    metadata: JSON.parse(String(row.metadata)),
+    status: row.status as Payment['status'],
+    createdAt: String(row.created_at),
+  }
+}

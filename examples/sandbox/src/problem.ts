@@ -1,0 +1,38 @@
+import { jsonReply, type Reply } from './reply.js'
+
+/** What is told of a problem. `code` never changes; programs go by it. */
+export interface ProblemDetails {
+  readonly status: number
+  readonly code: string
+  /** The same sentence for every problem of this code. */
+  readonly title: string
+  /** What was wrong with this request, and what to do. */
+  readonly detail: string
+  /** In seconds. */
+  readonly retryAfter?: number | undefined
+  readonly headers?: Reply['headers']
+}
+
+/** Thrown wherever a request ends early; the server sends it as RFC 9457 problem details. */
+export class Problem extends Error {
+  readonly details: ProblemDetails
+
+  constructor(details: ProblemDetails, cause?: unknown) {
+    super(`${details.code}: ${details.detail}`, { cause })
+    this.details = details
+  }
+}
+
+export function problemReply({ status, code, title, detail, retryAfter, headers }: ProblemDetails): Reply {
+  const type = `urn:problem-type:hapax:${code}`
+  return jsonReply(
+    status,
+    { type, title, status, detail, code, retry_after: retryAfter },
+    {
+      'content-type': 'application/problem+json',
+      'cache-control': 'no-store',
+      ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+      ...headers,
+    },
+  )
+}

@@ -1,0 +1,31 @@
+/** What the environment says, read once at start. A value that makes no sense refuses to start and says what to give. */
+export interface Settings {
+  /** 0 takes any free port. */
+  readonly port: number
+  readonly host: string
+  readonly dataDir: string
+  /** Holds every payment back inside its handler, so that a person or a test can meet one that still runs. */
+  readonly delayMs: number
+  /** How long a crash locks a key. */
+  readonly lease: `${number}s`
+}
+
+/** A reason not to start. Its message is shown alone on a line and says what to do. */
+export class StartRefused extends Error {}
+
+export function settingsFrom(environment: Readonly<Record<string, string | undefined>>): Settings {
+  const text = (name: string, otherwise: string) => environment[name] || otherwise
+  const wholeNumber = (name: string, otherwise: number, least: number, most: number): number => {
+    const given = text(name, String(otherwise))
+    const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN
+    if (value >= least && value <= most) return value
+    throw new StartRefused(`${name} is ${JSON.stringify(given)}; give a whole number from ${least} to ${most}.`)
+  }
+  return {
+    port: wholeNumber('PORT', 3000, 0, 65_535),
+    host: text('HOST', '127.0.0.1'),
+    dataDir: text('HAPAX_DATA_DIR', '.hapax'),
+    delayMs: wholeNumber('SANDBOX_DELAY_MS', 0, 0, 60_000),
+    lease: `${wholeNumber('SANDBOX_LEASE_SECONDS', 30, 1, 300)}s`,
+  }
+}

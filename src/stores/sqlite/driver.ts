@@ -1,0 +1,122 @@
+import { createRequire } from 'node:module'
+import { HapaxError, isHapaxError } from '../../kernel/errors.js'
+import { storeError } from './faults.js'
+import type { SqliteResult, SqliteRow, SqliteStatement, SqliteValue } from './statement.js'
+
+/**
+ * Everything that libsql does its own way stays in this file: parameters go in as one checked array (a boolean, or
+ * a buffer on its own, would abort the whole process), blobs come out as bytes, and each of its errors becomes one
+ * of ours.
+ */
+export interface Driver {
+  readonly inTransaction: boolean
+  /** Runs a script without results. */
+  exec(sql: string): void
+  /** A statement of ours, kept. Its integers are small. */
+  prepare<Row>(sql: string): Prepared<Row>
+  /** A statement of the application, run once. Its integers may have all 64 bits. */
+  run(statement: SqliteStatement): SqliteResult
+  close(): void
+}
+
+export interface Prepared<Row> {
+  get(parameters: readonly unknown[]): Row | undefined
+  all(parameters: readonly unknown[]): Row[]
+  run(parameters: readonly unknown[]): void
+}
+
+/** Throws what libsql throws when the file cannot be opened: a plain error that says little. */
+export function libsqlDriver(path: string): Driver {
+  const Database = libsql()
+  const native = new Database(path)
+  const prepare = (sql: string) => guarded(() => native.prepare(sql))
+  const changes = prepare('SELECT changes() AS recent, total_changes() AS total')
+  return {
+    get inTransaction() {
+      return native.inTransaction
+    },
+    exec: (sql) => guarded(() => native.exec(sql)),
+    prepare: (sql) => kept(prepare(sql)),
+    run: ({ sql, parameters = [] }) => ran(prepare(sql), parameters, changes),
+    close: () => guarded(() => native.close()),
+  }
+}
+
+/** The part of libsql that is used here. */
+interface NativeDatabase {
+  readonly inTransaction: boolean
+  exec(sql: string): void
+  prepare(sql: string): NativeStatement
+  close(): void
+}
+
+interface NativeStatement {
+  readonly reader: boolean
+  safeIntegers(): NativeStatement
+  get(parameters: SqliteValue[]): unknown
+  all(parameters: SqliteValue[]): Record<string, unknown>[]
+  run(parameters: SqliteValue[]): { readonly changes: number }
+}
+
+function libsql(): new (path: string) => NativeDatabase {
+  try {
+    return createRequire(import.meta.url)('libsql')
+  } catch (error) {
+    const message = 'hapax/sqlite needs the package libsql, which cannot be loaded. Run: npm install libsql'
+    throw new HapaxError('store_unreachable', message, { cause: error })
+  }
+}
+
+function kept<Row>(statement: NativeStatement): Prepared<Row> {
+  return {
+    get: (parameters) => guarded(() => statement.get(parameters.map(bindable)) as Row | undefined),
+    all: (parameters) => guarded(() => statement.all(parameters.map(bindable)).map(readable) as Row[]),
+    run: (parameters) => guarded(() => void statement.run(parameters.map(bindable))),
+  }
+}
+
+/** Only `RETURNING` both writes and gives rows; what it changed must be asked for. */
+function ran(statement: NativeStatement, parameters: readonly unknown[], changes: NativeStatement): SqliteResult {
+  return guarded(() => {
+    const values = parameters.map(bindable)
+    if (!statement.reader) return { rows: [], changes: statement.run(values).changes }
+    const before = changes.get([]) as Changes
+    const rows = statement.safeIntegers().all(values).map(readable)
+    const after = changes.get([]) as Changes
+    return { rows, changes: after.total === before.total ? 0 : after.recent }
+  })
+}
+
+interface Changes {
+  readonly recent: number
+  readonly total: number
+}
+
+/** libsql cuts a text off at a NUL when it reads it back, so such a text is refused before it is written. */
+function bindable(value: unknown): SqliteValue {
+  if (value === undefined || value === null) return null
+  if (typeof value === 'boolean') return value ? 1 : 0
+  if (typeof value === 'number' || value instanceof Uint8Array) return value
+  if (typeof value === 'string' && !value.includes('\0')) return value
+  if (typeof value === 'bigint' && BigInt.asIntN(64, value) === value) return value
+  const allowed = 'text without NUL, a number, a bigint of 64 bits, a boolean, bytes, null or undefined'
+  throw new HapaxError('store_failed', `SQLite cannot hold a parameter of type ${typeof value} like this one. Give ${allowed}.`)
+}
+
+function readable(row: Record<string, unknown>): SqliteRow {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, readableValue(value)]))
+}
+
+function readableValue(value: unknown): SqliteValue {
+  if (value instanceof ArrayBuffer) return new Uint8Array(value)
+  if (typeof value === 'bigint' && Number.isSafeInteger(Number(value))) return Number(value)
+  return value as SqliteValue
+}
+
+function guarded<T>(use: () => T): T {
+  try {
+    return use()
+  } catch (error) {
+    throw isHapaxError(error) ? error : storeError(error)
+  }
+}

@@ -1,0 +1,86 @@
+import { HapaxError } from '../../kernel/errors.js'
+import { type Database, runBatch } from './batch.js'
+import { connect, makeDurable } from './connection.js'
+import type { Services, ThreadSettings } from './protocol.js'
+import { recordTable } from './record-table.js'
+import { prepareSchema } from './schema.js'
+import { stepsAt } from './steps.js'
+
+/** What the thread does for its store. The database is opened by whatever is asked first, and anew once it was lost. */
+export function sqliteServices(settings: ThreadSettings): Services {
+  let { missing } = settings
+  let database: Database | undefined
+
+  const open = (): Database => {
+    database ??= openDatabase({ ...settings, missing })
+    missing = 'refuse'
+    return database
+  }
+
+  /** For whatever may write outside of a transaction that is already held. */
+  const present = (): Database => {
+    const found = open()
+    try {
+      found.connection.ensurePresent()
+      return found
+    } catch (error) {
+      database = undefined
+      found.connection.close()
+      throw error
+    }
+  }
+
+  /** SQLite ends a transaction by itself when the disk is full: what follows must not be committed alone. */
+  const held = (): Database => {
+    if (database?.connection.inTransaction) return database
+    throw new HapaxError('store_failed', 'The transaction is gone: the database rolled it back. Start it again.')
+  }
+
+  return {
+    open: () => void present(),
+    batch: (operations) => runBatch(present(), operations),
+    query(statement) {
+      const { connection } = present()
+      const result = connection.run(statement)
+      if (!connection.inTransaction) return result
+      connection.exec('ROLLBACK')
+      throw new HapaxError('store_failed', 'query() runs one statement on its own. Use transaction() to run several as one.')
+    },
+    begin: () => present().connection.exec('BEGIN IMMEDIATE'),
+    run(statement) {
+      if (endsTransaction.test(statement.sql)) {
+        throw new HapaxError('store_failed', 'The store commits and rolls back. Return from the body to commit, throw to roll back.')
+      }
+      return held().connection.run(statement)
+    },
+    commit(claim, write) {
+      const { connection, records } = held()
+      const steps = stepsAt(records.now(), records)
+      const written = write.kind === 'checkpoint' ? steps.checkpoint(claim, write) : steps.complete(claim, write)
+      connection.exec(written ? 'COMMIT' : 'ROLLBACK')
+      return written ? 'committed' : 'stale'
+    },
+    rollback() {
+      if (database?.connection.inTransaction) database.connection.exec('ROLLBACK')
+    },
+    close() {
+      database?.connection.close()
+      database = undefined
+    },
+  }
+}
+
+/** Comments and blanks, then a keyword that would end the transaction; `ROLLBACK TO` only goes back to a savepoint. */
+const endsTransaction = /^(?:\s|;|--[^\n]*\n|\/\*[^]*?\*\/)*(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO\b))\b/i
+
+function openDatabase(settings: ThreadSettings): Database {
+  const connection = connect(settings)
+  try {
+    makeDurable(connection)
+    prepareSchema(connection, settings.path, settings.migrate)
+    return { connection, records: recordTable(connection) }
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}

@@ -1,0 +1,95 @@
+import type { StoredRecord } from '../../engine/record.js'
+import * as transitions from '../../engine/transitions.js'
+import { limits } from '../../kernel/limits.js'
+import type { Steps } from './protocol.js'
+import type { RecordTable } from './record-table.js'
+
+/**
+ * Every step of the port, inside one transaction and at one instant: read the row, ask the transition, write the
+ * row. A refused step writes nothing.
+ */
+export function stepsAt(now: number, records: RecordTable): Steps {
+  let lastId: number | undefined
+  const nextId = () => {
+    lastId = (lastId ?? records.lastId()) + 1
+    return lastId
+  }
+
+  const write = (current: StoredRecord | undefined, next: StoredRecord | undefined): next is StoredRecord => {
+    if (next === undefined) return false
+    if (current === undefined) records.insert(next)
+    else if (next !== current) records.update(next)
+    return true
+  }
+
+  return {
+    reserve(reservation) {
+      const current = records.find(reservation)
+      const { verdict, next } = transitions.reserve(current, reservation, now, nextId)
+      write(current, next)
+      return verdict
+    },
+    renew(claim, leaseMs) {
+      const current = records.find(claim)
+      return write(current, transitions.renew(current, claim, leaseMs, now))
+    },
+    checkpoint(claim, checkpoint) {
+      const current = records.find(claim)
+      return write(current, transitions.checkpoint(current, claim, checkpoint, now))
+    },
+    complete(claim, completion) {
+      const current = records.find(claim)
+      const next = transitions.complete(current, claim, completion, now)
+      return write(current, next) && { expiresAt: next.expiresAt }
+    },
+    release(claim) {
+      if (transitions.release(records.find(claim), claim) === undefined) return false
+      records.remove(claim)
+      return true
+    },
+    fail(claim, failure) {
+      const current = records.find(claim)
+      return write(current, transitions.fail(current, claim, failure, now))
+    },
+    doubt(claim, doubt) {
+      const current = records.find(claim)
+      return write(current, transitions.doubt(current, claim, doubt, now))
+    },
+    settle(name, settlement) {
+      const current = records.find(name)
+      return write(current, transitions.settle(current, settlement, now))
+    },
+
+    sweep(limit) {
+      const swept: StoredRecord[] = []
+      for (const record of records.overdue(now, Math.min(limit, limits.batch))) {
+        const next = transitions.sweep(record, now)
+        if (write(record, next)) swept.push(next)
+      }
+      return swept
+    },
+    reap(limit) {
+      const bounded = Math.min(limit, limits.batch)
+      let deleted = 0
+      for (const record of records.forgotten(now, bounded)) {
+        if (transitions.reap(record, now) !== 'deleted') continue
+        records.remove(record)
+        deleted++
+      }
+      let buried = 0
+      for (const record of records.expired(now, bounded)) {
+        const next = transitions.reap(record, now)
+        if (next !== 'deleted' && write(record, next)) buried++
+      }
+      return { buried, deleted }
+    },
+
+    find: (name) => records.find(name),
+    list({ scope, state, limit, after }) {
+      const size = Math.min(limit, limits.page)
+      const found = records.list({ ...(scope && { scope }), ...(state && { state }), after: Number(after ?? 0), limit: size + 1 })
+      const page = found.slice(0, size)
+      return { records: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
+    },
+  }
+}

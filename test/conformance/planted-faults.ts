@@ -1,0 +1,202 @@
+import { type Claim, type RecordName, type Store, type StoredRecord, scopeOf } from 'hapax'
+
+/** Stores with one fault each, made from a good one: what a careless author might write. */
+export interface PlantedFault {
+  readonly fault: string
+  /** A case that must find it. Others may find it too. */
+  readonly caughtBy: string
+  readonly plant: (store: Store, time: Time) => Partial<Store>
+}
+
+/** The clock of the store, which a fault may turn back and forth. */
+export interface Time {
+  now: number
+}
+
+export const plantedFaults: readonly PlantedFault[] = [
+  {
+    fault: 'ignores the fence',
+    caughtBy: 'the right claim id with the wrong fence can change nothing',
+    plant: (store) => writingAs(store, (claim, { fence }) => ({ ...claim, fence })),
+  },
+  {
+    fault: 'ignores the claim id',
+    caughtBy: 'a claim of a released record can change nothing in the one that was reserved anew',
+    plant: (store) => writingAs(store, (claim, { claimId }) => ({ ...claim, claimId })),
+  },
+  {
+    fault: 'ignores fence and claim id alike',
+    caughtBy: 'a claim whose lease was taken over can change nothing',
+    plant: (store) => writingAs(store, (claim, { fence, claimId }) => ({ ...claim, fence, claimId })),
+  },
+  {
+    fault: 'ignores the generation of a claim',
+    caughtBy: 'the right claim id and fence in the wrong generation can change nothing',
+    plant: (store) => writingAs(store, (claim, { generation }) => ({ ...claim, generation })),
+  },
+  {
+    fault: 'does not recognise its own reservation',
+    caughtBy: 'a reservation whose reply was lost is recognised by its claim id, with the same fence',
+    plant: (store) => ({
+      reserve: async (asked) => {
+        const own = (await store.find(asked))?.claimId === asked.claimId
+        return store.reserve(own ? { ...asked, claimId: 'forgotten' } : asked)
+      },
+    }),
+  },
+  {
+    fault: 'looks first and reserves later',
+    caughtBy: 'of fifty racers on one node exactly one starts',
+    plant: (store) => ({
+      reserve: async (asked) => {
+        const before = await store.find(asked)
+        const verdict = await store.reserve(asked)
+        const record = await store.find(asked)
+        return before === undefined && record !== undefined ? { kind: 'reserved', claim: record, record } : verdict
+      },
+    }),
+  },
+  {
+    fault: 'leaves expiry to the reaper',
+    caughtBy: 'an answer is replayed to the last millisecond and is expired at its deadline, though no reaper ran',
+    plant: (store, time) => ({
+      reserve: async (asked) => {
+        const { state, expiresAt = Number.POSITIVE_INFINITY } = (await store.find(asked)) ?? {}
+        return state === 'expired'
+          ? store.reserve(asked)
+          : atTime(time, Math.min(time.now, expiresAt - 1), () => store.reserve(asked))
+      },
+    }),
+  },
+  {
+    fault: 'lets a record in progress hide a mismatch',
+    caughtBy: 'another request under a key that is in progress is a mismatch, and changes nothing',
+    plant: (store) => ({
+      reserve: async (asked) => {
+        const record = await store.find(asked)
+        const verdict = await store.reserve(asked)
+        return verdict.kind === 'mismatched' && record?.state === 'in_progress'
+          ? { kind: 'in_progress', leaseLeftMs: 1 }
+          : verdict
+      },
+    }),
+  },
+  {
+    fault: 'renews the lease of a record when another request is refused',
+    caughtBy: 'another request under a key that is in progress is a mismatch, and changes nothing',
+    plant: (store) => ({
+      reserve: async (asked) => {
+        const verdict = await store.reserve(asked)
+        const record = await store.find(asked)
+        if (verdict.kind === 'mismatched' && record !== undefined) await store.renew(record, 60_000)
+        return verdict
+      },
+    }),
+  },
+  {
+    fault: 'merges scopes',
+    caughtBy: 'the same key in another scope is another key',
+    plant: (store) => ({ reserve: (asked) => store.reserve({ ...asked, scope: scopeOf('acme') }) }),
+  },
+  {
+    fault: 'forgets the generation when a key is used anew',
+    caughtBy: 'a key used anew is the next generation of the same record, with nothing left of the last',
+    plant: (store, time) => ({
+      reserve: async (asked) => {
+        const record = await store.find(asked)
+        if (record?.expiresAt !== undefined && record.expiresAt <= time.now) await forget(store, time, record)
+        return store.reserve(asked)
+      },
+    }),
+  },
+  {
+    fault: 'runs an unknown outcome again',
+    caughtBy: 'an unknown outcome never expires',
+    plant: (store, time) => ({
+      reserve: async (asked) => {
+        const record = await store.find(asked)
+        if (record?.state === 'unknown' && (record.expiresAt ?? Number.POSITIVE_INFINITY) <= time.now)
+          await settleBlindly(store, record)
+        return store.reserve(asked)
+      },
+    }),
+  },
+  {
+    fault: 'keeps one header of each name',
+    caughtBy: 'headers keep their order, their spelling and their duplicates',
+    plant: (store) => ({
+      complete: (claim, { answer, answerVersion }) =>
+        store.complete(claim, {
+          answer: { ...answer, headers: Object.entries(Object.fromEntries(answer.headers)) },
+          answerVersion,
+        }),
+    }),
+  },
+  {
+    fault: 'keeps bodies as text',
+    caughtBy: 'every byte from 0 to 255 survives',
+    plant: (store) => ({
+      complete: (claim, { answer, answerVersion }) => {
+        if (answer.kind === 'withheld') return store.complete(claim, { answer, answerVersion })
+        const body = Buffer.from(Buffer.from(answer.body).toString('utf8'))
+        return store.complete(claim, { answer: { ...answer, body }, answerVersion })
+      },
+    }),
+  },
+  {
+    fault: 'sweeps and reaps without a bound',
+    caughtBy: 'a sweep takes at most as many as it was told, and the next ones take the rest',
+    plant: (store) => ({ sweep: () => store.sweep(1_000), reap: () => store.reap(1_000) }),
+  },
+  {
+    fault: 'pages by how many records came before',
+    caughtBy: 'pages are stable while records are added, change state and go',
+    plant: (store) => ({
+      async list({ after = '0', limit, ...filter }) {
+        const { records } = await store.list({ ...filter, limit: 1_000 })
+        const newestFirst = [...records].reverse().slice(Number(after), Number(after) + limit)
+        const end = Number(after) + newestFirst.length
+        return { records: newestFirst, next: end < records.length ? String(end) : undefined }
+      },
+    }),
+  },
+]
+
+/** Every write of a holder, under a claim that borrows from the record what it should have proved. */
+function writingAs(store: Store, borrow: (claim: Claim, record: StoredRecord) => Claim): Partial<Store> {
+  const forged = async (claim: Claim) => {
+    const record = await store.find(claim)
+    return record === undefined ? claim : borrow(claim, record)
+  }
+  return {
+    renew: async (claim, leaseMs) => store.renew(await forged(claim), leaseMs),
+    checkpoint: async (claim, checkpoint) => store.checkpoint(await forged(claim), checkpoint),
+    complete: async (claim, completion) => store.complete(await forged(claim), completion),
+    fail: async (claim, failure) => store.fail(await forged(claim), failure),
+    doubt: async (claim, doubt) => store.doubt(await forged(claim), doubt),
+    release: async (claim) => store.release(await forged(claim)),
+  }
+}
+
+async function atTime<T>(time: Time, ms: number, act: () => Promise<T>): Promise<T> {
+  const { now } = time
+  time.now = ms
+  try {
+    return await act()
+  } finally {
+    time.now = now
+  }
+}
+
+/** Buries and deletes, long after the tombstone has stood its time. */
+async function forget(store: Store, time: Time, record: StoredRecord): Promise<void> {
+  await atTime(time, time.now + record.tombstoneMs, async () => {
+    await store.reap(1_000)
+    await store.reap(1_000)
+  })
+}
+
+async function settleBlindly(store: Store, record: RecordName & { readonly generation: number }): Promise<void> {
+  const evidence = { says: 'not_landed', by: 'nobody', why: 'none' } as const
+  await store.settle(record, { generation: record.generation, evidence, outcome: { kind: 'not_landed' } })
+}

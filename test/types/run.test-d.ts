@@ -1,0 +1,49 @@
+import { type Accepted, type Done, engine, type State, type Verdict } from 'hapax'
+import { memoryStore } from 'hapax/memory'
+import { type SqliteTransaction, sqliteStore } from 'hapax/sqlite'
+import { expectTypeOf, test } from 'vitest'
+
+const hapax = engine({ store: memoryStore() })
+const request = { scope: 'acme', key: 'k', input: 1 }
+
+test('a run gives its value, and may be accepted only where its policy accepts', () => {
+  const rejecting = hapax.policy({ name: 'a' })
+  const accepting = hapax.policy({ name: 'b', concurrency: 'accept' })
+  expectTypeOf(hapax.run({ ...request, policy: rejecting }, async () => 5)).resolves.toEqualTypeOf<Done<number>>()
+  expectTypeOf(hapax.run({ ...request, policy: accepting }, async () => 5)).resolves.toEqualTypeOf<
+    Done<number> | Accepted
+  >()
+})
+
+test('a scope is never optional', () => {
+  // @ts-expect-error: no scope, no run
+  void hapax.run({ key: 'k', policy: hapax.policy({ name: 'a' }) }, async () => 5)
+})
+
+test('a handler is given the transaction of its store', () => {
+  const embedded = engine({ store: sqliteStore({ path: 'x.db' }) })
+  void embedded.run({ ...request, policy: embedded.policy({ name: 'a' }) }, (work) =>
+    work.commit(async ({ tx }) => {
+      expectTypeOf(tx).toEqualTypeOf<SqliteTransaction>()
+      return 5
+    }),
+  )
+})
+
+test('verdicts and states are closed unions that a switch exhausts', () => {
+  const say = (verdict: Verdict): string => {
+    switch (verdict.kind) {
+      case 'reserved':
+      case 'resumed':
+      case 'completed':
+      case 'in_progress':
+      case 'unknown':
+      case 'mismatched':
+      case 'expired':
+      case 'incomparable':
+        return verdict.kind
+    }
+  }
+  expectTypeOf(say).returns.toBeString()
+  expectTypeOf<State>().toEqualTypeOf<'in_progress' | 'completed' | 'failed_retryable' | 'unknown' | 'expired'>()
+})
