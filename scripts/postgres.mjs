@@ -3,9 +3,9 @@
  * source that gives a server which starts.
  */
 import process from 'node:process'
+import { debianBinaries } from './postgres/debian-binaries.mjs'
 import { installedBinaries } from './postgres/installed-binaries.mjs'
 import { packagedBinaries } from './postgres/packaged-binaries.mjs'
-import { debianBinaries } from './postgres/debian-binaries.mjs'
 import { startServer } from './postgres/server.mjs'
 
 /**

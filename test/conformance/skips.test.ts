@@ -16,6 +16,7 @@ const allowed = {
     'a claim whose lease was taken over commits nothing in a transaction',
     'a claim of a released record commits nothing in a transaction',
     'a claim of an expired generation commits nothing in a transaction',
+    'a transaction that is repeated after it committed commits nothing more, and its answer stands',
     'a claim in doubt ends no phase in a transaction',
     'the last claim may complete a doubt in a transaction, with its row',
     'transactions of many claims at once each commit their own row and record',

@@ -2,6 +2,7 @@ import {
   type Engine,
   type EventName,
   engine,
+  eventNames,
   keyOf,
   type LogEntry,
   type Policy,
@@ -27,28 +28,6 @@ export interface Bench {
   record(key: string): Promise<StoredRecord | undefined>
 }
 
-const heard: readonly EventName[] = [
-  'reserved',
-  'resumed',
-  'reused_after_expiry',
-  'replayed',
-  'shared',
-  'mismatched',
-  'met_in_progress',
-  'met_unknown',
-  'refused_expired',
-  'completed',
-  'completed_late',
-  'withheld',
-  'failed',
-  'doubted',
-  'released',
-  'claim_lost',
-  'overran',
-  'store_failed',
-  'ran_unprotected',
-]
-
 export function bench(inner?: Store): Bench {
   const clock = manualClock()
   const kept = inner ?? memoryStore({ clock })
@@ -57,7 +36,7 @@ export function bench(inner?: Store): Bench {
   const logged: LogEntry[] = []
   const another = () => {
     const made = engine({ store: faults.store, clock, log: (entry) => logged.push(entry) })
-    for (const name of heard) made.on(name, () => events.push(name))
+    for (const name of eventNames) made.on(name, () => events.push(name))
     return made
   }
   const hapax = another()

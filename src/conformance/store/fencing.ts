@@ -3,19 +3,17 @@ import type { Claim, StoredRecord } from '../../engine/record.js'
 import { present, same, verdictOf } from '../expect.js'
 import {
   anotherRequest,
-  checkpoint,
   claimed,
   completed,
   completion,
   doubted,
   failed,
-  failure,
   leaseMs,
-  reason,
   reservation,
   retentionMs,
 } from '../given.js'
 import type { AnyStore, Show } from '../stage.js'
+import { changesNothing, writes } from '../stale.js'
 
 /** Who may write: the last claim and nobody else, however late he comes and whatever he tries. */
 export const fencing: Readonly<Record<string, Show>> = {
@@ -142,33 +140,6 @@ export const fencing: Readonly<Record<string, Show>> = {
       assert.equal(await store.doubt(claim, { errorCode: 'later', reconcileAfterMs: 1 }), true)
     })
   },
-}
-
-type WriteName = 'renew' | 'checkpoint' | 'complete' | 'fail' | 'doubt' | 'release'
-
-/** Everything that a holder can do. Releasing comes last, for if it did succeed it would hide the others. */
-function writes(store: AnyStore, claim: Claim): ReadonlyArray<readonly [WriteName, () => Promise<unknown>]> {
-  return [
-    ['renew', () => store.renew(claim, 2 * leaseMs)],
-    ['checkpoint', () => store.checkpoint(claim, { ...checkpoint, recoveryPoint: 'too_late' })],
-    ['complete', () => store.complete(claim, completion('too late'))],
-    ['fail', () => store.fail(claim, failure)],
-    ['doubt', () => store.doubt(claim, reason)],
-    ['release', () => store.release(claim)],
-  ]
-}
-
-async function changesNothing(
-  store: AnyStore,
-  claim: Claim,
-  options: { readonly butMayRepeat?: WriteName } = {},
-): Promise<void> {
-  const before = present(await store.find(claim))
-  for (const [step, attempt] of writes(store, claim)) {
-    const outcome = await attempt()
-    if (step !== options.butMayRepeat) assert.equal(outcome, false, `${step} should have been refused`)
-    same(await store.find(claim), before, `${step} should have changed nothing`)
-  }
 }
 
 async function repeatsItself(store: AnyStore, claim: Claim, repeat: () => Promise<void>): Promise<void> {

@@ -102,6 +102,15 @@ export const transactions: Readonly<Record<string, Show>> = {
     await commitsNothing(stage, stale)
   },
 
+  'a transaction that is repeated after it committed commits nothing more, and its answer stands': async (stage) => {
+    const claim = await claimed(stage.store)
+    await stage.transaction(stage.store, claim, insertThen(completing))
+    const before = present(await stage.store.find(claim))
+    await losesItsClaim(stage, claim, { value: 'again', write: { kind: 'complete', ...completion('again') } })
+    assert.equal(await stage.countRows(), 1)
+    same(await stage.store.find(claim), before)
+  },
+
   'a claim in doubt ends no phase in a transaction': async (stage) => {
     const claim = await doubted(stage.store)
     await losesItsClaim(stage, claim, phase)

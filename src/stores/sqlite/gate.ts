@@ -1,38 +1,38 @@
 /**
- * A word shared by a store and its thread. libsql aborts the whole process when a thread is terminated in the midst
- * of one of its calls, so nobody ever terminates the thread. It is told to leave, and leaves between two calls.
+ * Two words shared by a store and its thread. libsql aborts the whole process when a thread is terminated in the
+ * midst of one of its calls, so nobody ever terminates the thread: it is told to leave, and leaves between two calls.
  */
 export interface Gate {
   readonly shared: SharedArrayBuffer
-  /** The thread, before each request. `false` means: leave, and do nothing more. */
+  /** The thread, before each request. `false`: leave, the request is not begun. */
   enter(): boolean
-  /** The thread, after each request. `false` means: leave, and do not even answer. */
+  /** The thread, after each request. `false`: leave, the request is not answered. */
   exit(): boolean
-  /** The store: no further request is begun. */
+  /** The store: the thread is to leave. */
   close(): void
   /** The store, once closed: blocks until the request under way has ended, at most this long. */
-  waitUntilLeft(ms: number): void
+  waitForExit(ms: number): void
 }
 
-const idle = 0
-const busy = 1
-const leaving = 2
-const left = 3
+const busy = 0
+const closed = 1
 
-export function gateOn(shared: SharedArrayBuffer = new SharedArrayBuffer(4)): Gate {
-  const word = new Int32Array(shared)
+export function gateOn(shared: SharedArrayBuffer = new SharedArrayBuffer(8)): Gate {
+  const words = new Int32Array(shared)
+  const exit = () => {
+    Atomics.store(words, busy, 0)
+    Atomics.notify(words, busy)
+    return Atomics.load(words, closed) === 0
+  }
   return {
     shared,
-    enter: () => Atomics.compareExchange(word, 0, idle, busy) === idle,
-    exit() {
-      if (Atomics.compareExchange(word, 0, busy, idle) === busy) return true
-      Atomics.store(word, 0, left)
-      Atomics.notify(word, 0)
-      return false
+    enter() {
+      // Each side first writes its own word and then reads the other's, so that one of them always sees the other.
+      Atomics.store(words, busy, 1)
+      return Atomics.load(words, closed) === 0 || exit()
     },
-    close() {
-      if (Atomics.compareExchange(word, 0, busy, leaving) !== busy) Atomics.store(word, 0, left)
-    },
-    waitUntilLeft: (ms) => void Atomics.wait(word, 0, leaving, ms),
+    exit,
+    close: () => void Atomics.store(words, closed, 1),
+    waitForExit: (ms) => void Atomics.wait(words, busy, 1, ms),
   }
 }

@@ -1,72 +1,79 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../kernel/clock.js'
 import { HapaxError } from '../../kernel/errors.js'
+import { guardExit } from './exit-guard.js'
 import { errorOf } from './faults.js'
 import { type Gate, gateOn } from './gate.js'
-import { sqliteBounds } from './bounds.js'
 import type { Reply, Request, ServiceName, Services, ThreadSettings } from './protocol.js'
 
-/** The store's side of its thread: asks, hears of its death, and starts another one for whoever asks next. */
+/** The store's side of one thread, from its start to its end. */
 export interface Thread {
-  /** Rejects when there is no answer within the bound; then the thread is given up, for it may be hung. */
-  ask<K extends ServiceName>(boundMs: number, service: K, ...args: Parameters<Services[K]>): Promise<ReturnType<Services[K]>>
-  /** Lets go of the database and waits for the thread to end. */
-  end(boundMs: number): Promise<void>
-  /** For tests: the thread dies, of what it is doing no answer comes, and its connection is lost. */
+  /** Rejects when no answer comes within the bound; the thread may be hung then, and is given up. */
+  ask<K extends ServiceName>(boundMs: number, service: K, ...args: Parameters<Services[K]>): Promise<Answered<K>>
+  /** The thread leaves before its next request, or after the one under way, and answers nothing any more. */
   cut(): void
 }
 
-export function sqliteThread(settings: Omit<ThreadSettings, 'missing'>, clock: Clock): Thread {
-  let missing: ThreadSettings['missing'] = settings.migrate === 'never' ? 'refuse' : 'create'
-  let running: Running | undefined
+type Answered<K extends ServiceName> = ReturnType<Services[K]>
+
+interface Asked {
+  resolve(value: unknown): void
+  reject(error: Error): void
+  cancelBound(): void
+}
+
+/** `onEnd` is called once, when nothing more can be asked. */
+export function startThread(settings: ThreadSettings, clock: Clock, onEnd: () => void): Thread {
+  const gate: Gate = gateOn()
+  const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: { gate: gate.shared, settings } })
+  const asked = new Map<number, Asked>()
+  const unguardExit = guardExit(gate)
   let lastId = 0
 
-  const start = (): Running => {
-    const gate = gateOn()
-    const worker = new Worker(new URL('./worker.js', import.meta.url), {
-      workerData: { gate: gate.shared, settings: { ...settings, missing } },
-    })
-    const started: Running = { worker, gate, pending: new Map() }
-    openGates.add(gate)
-    worker.unref()
-    worker.on('message', (reply: Reply) => settle(started, reply))
-    worker.on('error', (error) => giveUp(started, `The database thread failed: ${error.message}`))
-    worker.on('exit', () => giveUp(started, 'The database thread ended'))
-    return started
+  /** A thread that is asked nothing does not keep the process alive. */
+  const take = (id: number): Asked | undefined => {
+    const found = asked.get(id)
+    found?.cancelBound()
+    asked.delete(id)
+    if (asked.size === 0) worker.unref()
+    return found
   }
 
-  const settle = (thread: Running, reply: Reply) => {
-    const asked = thread.pending.get(reply.id)
-    if (asked === undefined) return
-    forget(thread, reply.id)
-    if (reply.kind === 'failed') return asked.reject(errorOf(reply.fault))
-    missing = 'refuse'
-    asked.resolve(reply.value)
-  }
-
-  const giveUp = (thread: Running, why: string) => {
-    if (running === thread) running = undefined
-    openGates.delete(thread.gate)
-    thread.gate.close()
-    for (const [id, asked] of thread.pending) {
-      forget(thread, id)
-      asked.reject(new HapaxError('store_failed', `${why} before it answered; what it was asked may have happened. Try again.`))
+  const giveUp = (why: string) => {
+    gate.close()
+    onEnd()
+    for (const id of asked.keys()) {
+      take(id)?.reject(new HapaxError('store_failed', `${why}. What it was asked may have happened; ask again.`))
     }
   }
 
+  worker.on('message', (reply: Reply) => {
+    if (reply.kind === 'done') take(reply.id)?.resolve(reply.value)
+    else take(reply.id)?.reject(errorOf(reply.fault))
+  })
+  worker.on('error', (error) => giveUp(`The thread of the database failed (${error.message})`))
+  worker.on('exit', () => {
+    unguardExit()
+    giveUp('The thread of the database ended before it answered')
+  })
+
   return {
-    ask(boundMs, service, ...args) {
-      running ??= start()
-      const thread = running
-      const id = ++lastId
-      return new Promise((resolve, reject) => {
-        const cancel = clock.after(boundMs, () => giveUp(thread, `The database thread was silent for ${boundMs} ms`))
-        thread.pending.set(id, { resolve: (value) => resolve(value as ReturnType<Services[typeof service]>), reject, cancel })
-        thread.worker.ref()
-        const request: Request<typeof service> = { id, service, args }
-        thread.worker.postMessage(request)
-      })
-    },
-    ...
+    ask: <K extends ServiceName>(boundMs: number, service: K, ...args: Parameters<Services[K]>) =>
+      new Promise<Answered<K>>((resolve, reject) => {
+        const request: Request<K> = { id: ++lastId, service, args }
+        const cancelBound = clock.after(boundMs, () => giveUp(`The database gave no answer within ${boundMs} ms`))
+        asked.set(request.id, { resolve: (value) => resolve(value as Answered<K>), reject, cancelBound })
+        worker.ref()
+        send(worker, request, (error) => take(request.id)?.reject(error))
+      }),
+    cut: () => gate.close(),
+  }
+}
+
+function send(worker: Worker, request: Request, refuse: (error: Error) => void): void {
+  try {
+    worker.postMessage(request)
+  } catch (error) {
+    refuse(new HapaxError('store_failed', 'A value cannot be sent to the database: functions and symbols have no bytes.', { cause: error }))
   }
 }

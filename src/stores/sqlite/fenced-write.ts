@@ -1,0 +1,17 @@
+import type { Claim } from '../../engine/record.js'
+import type { Completed, Step } from '../../engine/store.js'
+import * as transitions from '../../engine/transitions.js'
+import type { RecordTable } from './record-table.js'
+
+/** The write of the record that ends a transaction. `false` when the claim is stale; then nothing is written. */
+export function fencedWrite(records: RecordTable, claim: Claim, write: Step<unknown>['write']): false | Completed {
+  const now = records.now()
+  const current = records.find(claim)
+  const next =
+    write.kind === 'checkpoint'
+      ? transitions.checkpoint(current, claim, write, now)
+      : transitions.complete(current, claim, write, now)
+  if (next === undefined) return false
+  if (next !== current) records.update(next)
+  return { expiresAt: next.expiresAt }
+}

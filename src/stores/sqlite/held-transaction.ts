@@ -1,0 +1,61 @@
+import type { Claim } from '../../engine/record.js'
+import type { Committed, Step } from '../../engine/store.js'
+import { type Clock, within } from '../../kernel/clock.js'
+import { HapaxError } from '../../kernel/errors.js'
+import type { ServiceName, Services } from './protocol.js'
+import type { SqliteTransaction } from './statement.js'
+
+/**
+ * A transaction that a handler holds.
+ *
+ * SQLite has one writer at a time, and so has this store: from BEGIN IMMEDIATE to COMMIT the handler has the write
+ * lock of the file and the lane of this process. What becomes of a lease meanwhile is therefore defined:
+ *
+ * - A renewal that falls due waits in the lane, overtakes everything else there, and is written as soon as the
+ *   transaction ends. It waits no longer than the transaction may last, which is well under a third of a lease.
+ * - Should the lease run out while it waits, nobody can take the claim, in this process or another: to take it
+ *   needs the write lock that the transaction holds. Others get `store_busy` after their busy timeout.
+ * - The fenced write is the last statement before COMMIT, judged at that instant. A checkpoint renews the lease in
+ *   the same commit. A claim that was already lost before BEGIN is found out here, and all of it rolls back.
+ * - When the bound passes first, the transaction is rolled back; whatever the handler still sends is refused. When
+ *   the thread does not even answer the ROLLBACK it is given up, and its connection rolls back as it closes.
+ */
+export async function holdTransaction<T>(
+  { ask, clock, timeoutMs }: Holding,
+  claim: Claim,
+  body: (tx: SqliteTransaction) => Promise<Step<T>>,
+): Promise<Committed<T>> {
+  let over: HapaxError | undefined
+  const tx: SqliteTransaction = {
+    run: async ({ sql, parameters = [] }) => {
+      if (over !== undefined) throw over
+      return ask('run', { sql, parameters })
+    },
+  }
+  await ask('begin')
+  try {
+    const { value, write } = await within(clock, timeoutMs, body(tx), () => {
+      over = timedOut(timeoutMs)
+      return over
+    })
+    over = new HapaxError('store_failed', 'This transaction has already been committed. Run every statement before the body returns.')
+    const written = await ask('commit', claim, write)
+    if (written === false) throw new HapaxError('claim_lost')
+    return { value, expiresAt: written.expiresAt }
+  } catch (error) {
+    over ??= new HapaxError('store_failed', 'This transaction has been rolled back, because its body threw.')
+    await ask('rollback').catch(() => undefined)
+    throw error
+  }
+}
+
+export interface Holding {
+  readonly ask: <K extends ServiceName>(service: K, ...args: Parameters<Services[K]>) => Promise<ReturnType<Services[K]>>
+  readonly clock: Clock
+  readonly timeoutMs: number
+}
+
+function timedOut(timeoutMs: number): HapaxError {
+  const message = `A transaction was held for more than ${timeoutMs} ms and was rolled back. Call the outside before or after it, never within.`
+  return new HapaxError('transaction_timeout', message)
+}

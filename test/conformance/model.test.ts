@@ -1,0 +1,105 @@
+import fc from 'fast-check'
+import { type Claim, nextState, type Store, type StoredRecord } from 'hapax'
+import type { StoreBench, StoreHarness } from 'hapax/conformance'
+import { expect, test } from 'vitest'
+import { isExpired } from '../../src/engine/transitions.js'
+import { memoryHarness } from './memory-harness.js'
+import { aStep, callOf, type History, happeningsOf, type ModelStep, names, type Standing } from './model-steps.js'
+
+/**
+ * Random histories of the port. The memory store is the model: every other store must say and hold the same after
+ * each step, and whatever happens must be a row of the state table. A failure prints its seed and its shortest
+ * history; give both to `fc.assert` to see it again.
+ */
+
+test('whatever happens to the memory store is in the state table', async () => {
+  await fc.assert(
+    fc.asyncProperty(histories, (steps) => playTogether([memoryHarness], steps)),
+    { numRuns: 200 },
+  )
+})
+
+const histories = fc.array(aStep, { minLength: 1, maxLength: 30, size: 'max' })
+
+async function playTogether(harnesses: readonly StoreHarness<unknown>[], steps: readonly ModelStep[]): Promise<void> {
+  const benches = await Promise.all(harnesses.map((harness) => harness.fresh()))
+  const stores = await Promise.all(benches.map((bench) => bench.open()))
+  try {
+    await playHistory(benches, stores, steps)
+  } finally {
+    for (const store of stores) await store.close()
+    for (const bench of benches) await bench.dispose()
+  }
+}
+
+async function playHistory(
+  benches: readonly StoreBench<unknown>[],
+  stores: readonly Store<unknown>[],
+  steps: readonly ModelStep[],
+): Promise<void> {
+  const history: History = { claims: [], lastClaimId: 0 }
+  let now = 1_000_000
+  for (const bench of benches) await bench.setTime(now)
+  let before = await recordsOf(stores)
+  for (const step of steps) {
+    if (step.kind === 'wait') {
+      now += step.ms
+      for (const bench of benches) await bench.setTime(now)
+      continue
+    }
+    const call = callOf(step, history)
+    if (call === undefined) continue
+    const results = await Promise.all(stores.map(call))
+    const after = await recordsOf(stores)
+    for (const result of results) expect(comparable(result)).toEqual(comparable(results[0]))
+    obeysTheTable(step, before, after, now)
+    keepClaim(history, results[0])
+    before = after
+  }
+}
+
+/** What all stores hold under each name, once it is shown that they hold the same. */
+async function recordsOf(stores: readonly Store<unknown>[]): Promise<readonly (StoredRecord | undefined)[]> {
+  const [model = [], ...others] = await Promise.all(
+    stores.map((store) => Promise.all(names.map((name) => store.find(name)))),
+  )
+  for (const other of others) expect(comparable(other)).toEqual(comparable(model))
+  return model
+}
+
+function obeysTheTable(
+  step: Exclude<ModelStep, { kind: 'wait' }>,
+  before: readonly (StoredRecord | undefined)[],
+  after: readonly (StoredRecord | undefined)[],
+  now: number,
+): void {
+  for (const [index, was] of before.entries()) {
+    const is = after[index]
+    if (JSON.stringify(comparable(was)) === JSON.stringify(comparable(is))) continue
+    const starts: readonly Standing[] = [
+      was?.state ?? 'none',
+      was !== undefined && isExpired(was, now) ? 'expired' : 'none',
+    ]
+    const leads = happeningsOf[step.kind].flatMap((on) => starts.map((from) => nextState(from, on)))
+    expect(leads, `${step.kind} changed ${was?.state} to ${is?.state}`).toContain(is?.state ?? 'none')
+    if (was === undefined || is === undefined) continue
+    expect(is.fence).toBeGreaterThanOrEqual(was.fence)
+    expect(is.generation).toBeGreaterThanOrEqual(was.generation)
+    expect(is.id).toBe(was.id)
+  }
+}
+
+function keepClaim(history: History, result: unknown): void {
+  const claim = (result as { readonly claim?: Claim }).claim
+  if (claim !== undefined) history.claims.push(claim)
+}
+
+/** Bytes as bytes, whatever class they come in; ids are each store's own. */
+function comparable(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value ?? 'nothing', (name, inner: unknown) => {
+      if (name === 'id') return undefined
+      return inner instanceof Uint8Array ? { bytes: [...inner] } : inner
+    }),
+  )
+}

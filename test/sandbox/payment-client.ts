@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { StoredRecord } from 'hapax'
+import { sqliteStore } from 'hapax/sqlite'
+import { expect, vi } from 'vitest'
+import type { SandboxProcess } from './sandbox-process.js'
+
+/** What the sandbox is asked over real HTTP, what it answers, and what then lies in its database. */
+
+export const coffee = { customerId: 'cus_1', amountCents: 450, currency: 'USD' }
+export const acme = { authorization: 'Bearer ohk_test_acme' }
+export const globex = { authorization: 'Bearer ohk_test_globex' }
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+export async function ask({ url }: SandboxProcess, path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(url + path, init)
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, json: JSON.parse(text) }
+}
+
+export interface PaymentTry {
+  /** The Idempotency-Key header as it is sent; a new one for every try that names none. */
+  readonly key?: string
+  readonly body?: unknown
+  readonly tenant?: { readonly authorization: string }
+}
+
+export function pay(sandbox: SandboxProcess, { key = randomUUID(), body = coffee, tenant = acme }: PaymentTry = {}) {
+  return post(sandbox, JSON.stringify(body), { ...tenant, 'idempotency-key': key })
+}
+
+/** A body as it is, with the headers given and `Content-Type: application/json` unless they name another. */
+export function post(sandbox: SandboxProcess, body: string | Uint8Array, headers: Record<string, string>) {
+  return ask(sandbox, '/payments', { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body })
+}
+
+/** Bytes that no HTTP client would send, and the whole text that comes back. */
+export async function exchange({ url }: SandboxProcess, request: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port) })
+  await once(socket, 'connect')
+  socket.write(request, 'latin1')
+  return text(socket)
+}
+
+/** A well-formed payment as bytes, with the header lines given. The connection closes behind the answer. */
+export function rawPayment(headerLines: readonly string[]): string {
+  const body = JSON.stringify(coffee)
+  const lines = [
+    'POST /payments HTTP/1.1',
+    'Host: sandbox',
+    'Connection: close',
+    'Authorization: Bearer ohk_test_acme',
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    ...headerLines,
+  ]
+  return `${lines.join('\r\n')}\r\n\r\n${body}`
+}
+
+/** Resolves once a payment with this key runs, which a duplicate can tell. */
+export async function whileRunning(sandbox: SandboxProcess, attempt: Required<Pick<PaymentTry, 'key'>> & PaymentTry) {
+  await vi.waitFor(async () => expect((await pay(sandbox, attempt)).status).toBe(409), { timeout: 5_000, interval: 20 })
+}
+
+/** Looks into the database of a sandbox, whether it runs or not. */
+export async function stored(dataDir: string): Promise<{ payments: string[]; records: readonly StoredRecord[] }> {
+  const store = sqliteStore({ path: join(dataDir, 'hapax.db') })
+  await store.open()
+  try {
+    const { rows } = await store.query({ sql: 'select id from payments order by id' })
+    const { records } = await store.list({ limit: 1_000 })
+    return { payments: rows.map(({ id }) => String(id)), records }
+  } finally {
+    await store.close()
+  }
+}
