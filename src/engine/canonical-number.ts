@@ -1,50 +1,39 @@
+import type { Draft } from './canonical-draft.js'
+import { ascii, isDigit, isExponentMark } from './canonical-scan.js'
+
 /**
  * The normal form of a JSON number. Two spellings have the same form exactly when they are the same number.
  *
  * `exact` writes all significant digits of the decimal in the layout that ECMAScript gives to numbers. Where the
  * shortest rendering of the nearest double has the same decimal value, the two forms are the same text; elsewhere
- * RFC 8785 would merge neighbours (`12345678901234567890` and `12345678901234567891`) and `exact` keeps them apart.
+ * `ieee754`, which is RFC 8785, merges neighbours (`12345678901234567890` and `12345678901234567891`), and `exact`
+ * keeps them apart.
  */
 export type NumberForm = 'exact' | 'ieee754'
 
-/** `undefined` when the form cannot hold the number: beyond the doubles, or with an exponent nobody can count to. */
-export function canonicalNumber(literal: string, form: NumberForm): string | undefined {
+/**
+ * Respells the number at `start` … `end` of the source at the end of the draft. A number that its form cannot hold,
+ * beyond the doubles or with an exponent nobody can count to, spoils the draft.
+ */
+export function respellNumber(draft: Draft, start: number, end: number, form: NumberForm): void {
+  draft.reserve(end - start + longestAddition)
   switch (form) {
-    case 'ieee754': {
-      const double = Number(literal)
-      return Number.isFinite(double) ? String(double) : undefined
-    }
     case 'exact':
-      return exactNumber(literal)
+      return putExact(draft, decimalAt(draft.source, start, end))
+    case 'ieee754': {
+      const double = Number(Buffer.from(draft.source.subarray(start, end)).toString('latin1'))
+      if (Number.isFinite(double)) return draft.putAscii(String(double))
+      draft.flaw ??= 'number_out_of_range'
+    }
   }
 }
 
-function exactNumber(literal: string): string | undefined {
-  const sign = literal.startsWith('-') ? '-' : ''
-  const [mantissa = '', exponent = '0'] = literal.slice(sign.length).split(/[eE]/)
-  const [whole = '', fraction = ''] = mantissa.split('.')
-  const digits = whole + fraction
-  const first = digits.search(/[1-9]/)
-  if (first === -1) return '0'
-  const shift = Number(exponent)
-  if (Math.abs(shift) > farthestShift) return undefined
-  return sign + layout(digits.slice(first, endOfSignificant(digits)), whole.length - first + shift)
-}
+/** More than a point, zeros up to the 21st place, and an exponent can add to the digits of a number. */
+const longestAddition = 64
 
-/** Well inside the safe integers: an exponent up to here, plus the length of any text, is still counted exactly. */
-const farthestShift = 1e15
-
-function endOfSignificant(digits: string): number {
-  let end = digits.length
-  while (digits.charCodeAt(end - 1) === 0x30) end -= 1
-  return end
-}
-
-/** The layout of Number::toString in ECMA-262 for the value 0.`digits` × 10^`point`, for digits of any length. */
-function layout(digits: string, point: number): string {
-  if (digits.length <= point && point <= 21) return digits + '0'.repeat(point - digits.length)
-  if (0 < point && point <= 21) return `${digits.slice(0, point)}.${digits.slice(point)}`
-  if (-6 < point && point <= 0) return `0.${'0'.repeat(-point)}${digits}`
-  const mantissa = digits.length === 1 ? digits : `${digits[0]}.${digits.slice(1)}`
-  return `${mantissa}e${point > 0 ? '+' : '-'}${Math.abs(point - 1)}`
+/** Whether a number is in both forms already: an integer with few enough digits for a double, as most numbers are. */
+export function isPlainInteger(bytes: Uint8Array, start: number, end: number): boolean {
+  const first = bytes[start] === ascii.minus ? start + 1 : start
+  if (end - first > 15 || (bytes[first] === ascii.zero && end - start > 1)) return false
+  return isDigit(bytes[end - 1]) && !holdsMark(bytes, first, end)
 }

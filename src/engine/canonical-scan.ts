@@ -1,12 +1,12 @@
 /**
- * Where a token of JSON ends. Each function is given the text and the place where the token should begin, and
- * answers the place behind it, or `nowhere`. They walk character by character and never backtrack, so that a token
- * of any length costs time in proportion to its length and no stack.
+ * Where a token of JSON ends. Each function is given the bytes and the place where the token begins, and answers the
+ * place behind it, or `nowhere`. None looks back, so a token of any length costs time in proportion and no stack.
  */
 
 export const nowhere = -1
 
-export const code = {
+export const ascii = {
+  blank: 0x20,
   quote: 0x22,
   plus: 0x2b,
   comma: 0x2c,
@@ -18,57 +18,58 @@ export const code = {
   openBracket: 0x5b,
   backslash: 0x5c,
   closeBracket: 0x5d,
+  e: 0x65,
+  u: 0x75,
   openBrace: 0x7b,
   closeBrace: 0x7d,
 } as const
 
-const firstPrintable = 0x20
-
-export function endOfBlank(text: string, start: number): number {
+export function endOfBlank(bytes: Uint8Array, start: number): number {
   let at = start
   for (;;) {
-    const here = text.charCodeAt(at)
-    if (here !== 0x20 && here !== 0x0a && here !== 0x0d && here !== 0x09) return at
+    const here = bytes[at]
+    if (here !== ascii.blank && here !== 0x0a && here !== 0x0d && here !== 0x09) return at
     at += 1
   }
 }
 
-/** `start` is at the opening quote. Whether the escapes inside are good ones is for the reader of the string to judge. */
-export function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += 1) {
-    const here = text.charCodeAt(at)
-    if (here === code.quote) return at + 1
-    if (here === code.backslash) at += 1
-    else if (here < firstPrintable) return nowhere
+/** `start` is at the opening quote. A string with an escape in it is not plain, and ends nowhere. */
+export function endOfPlainString(bytes: Uint8Array, start: number): number {
+  for (let at = start + 1; at < bytes.length; at += 1) {
+    const here = bytes[at] as number
+    if (here === ascii.quote) return at + 1
+    if (here === ascii.backslash || here < ascii.blank) return nowhere
   }
   return nowhere
 }
 
-export function endOfNumber(text: string, start: number): number {
-  let at = text.charCodeAt(start) === code.minus ? start + 1 : start
-  at = text.charCodeAt(at) === code.zero ? at + 1 : endOfDigits(text, at)
-  if (at !== nowhere && text.charCodeAt(at) === code.point) at = endOfDigits(text, at + 1)
-  if (at === nowhere || !isExponentMark(text.charCodeAt(at))) return at
-  const sign = text.charCodeAt(at + 1)
-  return endOfDigits(text, sign === code.plus || sign === code.minus ? at + 2 : at + 1)
+export function endOfNumber(bytes: Uint8Array, start: number): number {
+  let at = bytes[start] === ascii.minus ? start + 1 : start
+  at = bytes[at] === ascii.zero ? at + 1 : endOfDigits(bytes, at)
+  if (at !== nowhere && bytes[at] === ascii.point) at = endOfDigits(bytes, at + 1)
+  if (at === nowhere || !isExponentMark(bytes[at])) return at
+  const sign = bytes[at + 1]
+  return endOfDigits(bytes, sign === ascii.plus || sign === ascii.minus ? at + 2 : at + 1)
+}
+
+export function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= ascii.zero && byte <= ascii.nine
+}
+
+export function isExponentMark(byte: number | undefined): boolean {
+  return byte === ascii.e || byte === 0x45
 }
 
 /** At least one digit. */
-function endOfDigits(text: string, start: number): number {
+function endOfDigits(bytes: Uint8Array, start: number): number {
   let at = start
-  while (isDigit(text.charCodeAt(at))) at += 1
+  while (isDigit(bytes[at])) at += 1
   return at === start ? nowhere : at
 }
 
-function isDigit(here: number): boolean {
-  return here >= code.zero && here <= code.nine
-}
+const words = ['true', 'false', 'null'].map((word) => Buffer.from(word))
 
-function isExponentMark(here: number): boolean {
-  return here === 0x65 || here === 0x45
-}
-
-export function endOfWord(text: string, start: number): number {
-  for (const word of ['true', 'false', 'null']) if (text.startsWith(word, start)) return start + word.length
+export function endOfWord(bytes: Uint8Array, start: number): number {
+  for (const word of words) if (word.every((byte, index) => bytes[start + index] === byte)) return start + word.length
   return nowhere
 }

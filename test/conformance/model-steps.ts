@@ -94,7 +94,12 @@ export const aStep: fc.Arbitrary<ModelStep> = fc.oneof(
   { arbitrary: aWrite, weight: 6 },
   { arbitrary: aPause, weight: 3 },
   { arbitrary: aSettlement, weight: 2 },
-  { arbitrary: fc.record({ kind: fc.constantFrom('sweep' as const, 'reap' as const, 'list' as const) }), weight: 2 },
+  {
+    arbitrary: fc.record({
+      kind: fc.constantFrom('sweep' as const, 'reap' as const, 'reap' as const, 'list' as const),
+    }),
+    weight: 3,
+  },
 )
 
 /** A step with its claim filled in, so that every store is asked for exactly the same. */

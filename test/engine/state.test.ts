@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { type Happening, nextState, type State, states, transitions } from '../../src/engine/state.js'
 
@@ -31,6 +32,13 @@ describe('the state table', () => {
     expect(transitions.map(({ from, on, to, by }) => [from, on, to, by]).sort()).toEqual([...design].sort())
   })
 
+  test('is drawn in the docs as it is', async () => {
+    const page = await readFile(new URL('../../docs/reference/states.md', import.meta.url), 'utf8')
+    const drawn = [...page.matchAll(/^ {2}(\S+) --> (\S+): (\w+)$/gm)].map(([, from, to, on]) => [from, on, to])
+    const none = (state: string) => (state === 'none' ? '[*]' : state)
+    expect(drawn.sort()).toEqual(transitions.map(({ from, on, to }) => [none(from), on, none(to)]).sort())
+  })
+
   test('has the five states of the design', () => {
     expect(states).toEqual(['in_progress', 'completed', 'failed_retryable', 'unknown', 'expired'])
   })
@@ -40,9 +48,12 @@ describe('the state table', () => {
     expect(new Set(ways).size).toBe(ways.length)
   })
 
-  test.each(everyState.flatMap((from) => everyHappening.map((on) => ({ from, on }))))('$from $on', ({ from, on }) => {
-    expect(nextState(from, on)).toBe(design.find((row) => row[0] === from && row[1] === on)?.[2])
-  })
+  test.each(everyState.flatMap((from) => everyHappening.map((on) => ({ from, on }))))(
+    '$on from $from leads where the design says, or nowhere',
+    ({ from, on }) => {
+      expect(nextState(from, on)).toBe(design.find((row) => row[0] === from && row[1] === on)?.[2])
+    },
+  )
 
   test('reaches every state from nothing, and nothing from every state', () => {
     expect(reachableFrom('none')).toEqual(new Set(everyState))

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { HapaxError, isHapaxError } from '../../kernel/errors.js'
-import { type Driver, libsqlDriver } from './driver.js'
+import type { Driver, OpenDriver } from './driver.js'
 
 /** One connection to one file, which knows whether the file is still there. */
 export interface Connection extends Driver {
@@ -16,16 +16,22 @@ export interface ConnectionSettings {
   readonly missing: 'create' | 'refuse'
 }
 
-export function connect({ path, busyTimeoutMs, missing }: ConnectionSettings): Connection {
+export function connect(openDriver: OpenDriver, { path, busyTimeoutMs, missing }: ConnectionSettings): Connection {
   if (missing === 'refuse' && fileAt(path) === undefined) {
-    throw new HapaxError('store_unreachable', `${path} does not exist. Restore it, give another path, or run: npx hapax migrate ${path}`)
+    throw new HapaxError(
+      'store_unreachable',
+      `${path} does not exist. Restore it, give another path, or run: npx hapax migrate ${path}`,
+    )
   }
-  const driver = opened(path)
+  const driver = opened(openDriver, path)
   const file = fileAt(path)
   driver.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
   const ensurePresent = () => {
     if (fileAt(path) === file) return
-    throw new HapaxError('store_unreachable', `${path} was removed or replaced while in use. Restore it; the next operation opens it anew.`)
+    throw new HapaxError(
+      'store_unreachable',
+      `${path} was removed or replaced while in use. Restore it; the next operation opens it anew.`,
+    )
   }
   return Object.assign(driver, { ensurePresent })
 }
@@ -37,14 +43,17 @@ export function connect({ path, busyTimeoutMs, missing }: ConnectionSettings): C
 export function makeDurable(connection: Connection): void {
   const mode = connection.prepare<{ journal_mode: string }>('PRAGMA journal_mode = WAL').get([])?.journal_mode
   if (mode !== 'wal') {
-    throw new HapaxError('store_unreachable', `The database cannot write ahead (its journal stays "${mode}"). Put it on a local disk.`)
+    throw new HapaxError(
+      'store_unreachable',
+      `The database cannot write ahead (its journal stays "${mode}"). Put it on a local disk.`,
+    )
   }
   connection.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON')
 }
 
-function opened(path: string): Driver {
+function opened(openDriver: OpenDriver, path: string): Driver {
   try {
-    return libsqlDriver(path)
+    return openDriver(path)
   } catch (error) {
     throw isHapaxError(error) ? error : new HapaxError('store_unreachable', whyClosed(path), { cause: error })
   }
@@ -53,8 +62,10 @@ function opened(path: string): Driver {
 /** Looks without opening: to close a second handle of the file would drop the locks that SQLite holds on it. */
 function whyClosed(path: string): string {
   const directory = dirname(path)
-  if (fileAt(directory) === undefined) return `The directory ${directory} does not exist. Create it, or give another path.`
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return `${path} is a directory. Give the path of a file in it.`
+  if (fileAt(directory) === undefined)
+    return `The directory ${directory} does not exist. Create it, or give another path.`
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    return `${path} is a directory. Give the path of a file in it.`
   try {
     accessSync(fileAt(path) === undefined ? directory : path, constants.R_OK | constants.W_OK)
     return `${path} cannot be opened as a SQLite database.`

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import { HapaxError, isHapaxError } from '../../kernel/errors.js'
 import { storeError } from './faults.js'
 import type { SqliteResult, SqliteRow, SqliteStatement, SqliteValue } from './statement.js'
@@ -25,10 +24,23 @@ export interface Prepared<Row> {
   run(parameters: readonly unknown[]): void
 }
 
-/** Throws what libsql throws when the file cannot be opened: a plain error that says little. */
-export function libsqlDriver(path: string): Driver {
-  const Database = libsql()
-  const native = new Database(path)
+/** Opens a file. Throws what libsql throws, a plain error that says little. */
+export type OpenDriver = (path: string) => Driver
+
+/** libsql is an optional dependency: where it is missing, opening says what to install. */
+export async function loadDriver(): Promise<OpenDriver> {
+  try {
+    const { default: Database } = (await import('libsql')) as { default: NativeConstructor }
+    return (path) => driverOn(new Database(path))
+  } catch (error) {
+    return () => {
+      const message = 'hapax/sqlite needs the package libsql, which cannot be loaded. Run: npm install libsql'
+      throw new HapaxError('store_unreachable', message, { cause: error })
+    }
+  }
+}
+
+function driverOn(native: NativeDatabase): Driver {
   const prepare = (sql: string) => guarded(() => native.prepare(sql))
   const changes = prepare('SELECT changes() AS recent, total_changes() AS total')
   return {
@@ -43,6 +55,8 @@ export function libsqlDriver(path: string): Driver {
 }
 
 /** The part of libsql that is used here. */
+type NativeConstructor = new (path: string) => NativeDatabase
+
 interface NativeDatabase {
   readonly inTransaction: boolean
   exec(sql: string): void
@@ -56,15 +70,6 @@ interface NativeStatement {
   get(parameters: SqliteValue[]): unknown
   all(parameters: SqliteValue[]): Record<string, unknown>[]
   run(parameters: SqliteValue[]): { readonly changes: number }
-}
-
-function libsql(): new (path: string) => NativeDatabase {
-  try {
-    return createRequire(import.meta.url)('libsql')
-  } catch (error) {
-    const message = 'hapax/sqlite needs the package libsql, which cannot be loaded. Run: npm install libsql'
-    throw new HapaxError('store_unreachable', message, { cause: error })
-  }
 }
 
 function kept<Row>(statement: NativeStatement): Prepared<Row> {
@@ -100,7 +105,10 @@ function bindable(value: unknown): SqliteValue {
   if (typeof value === 'string' && !value.includes('\0')) return value
   if (typeof value === 'bigint' && BigInt.asIntN(64, value) === value) return value
   const allowed = 'text without NUL, a number, a bigint of 64 bits, a boolean, bytes, null or undefined'
-  throw new HapaxError('store_failed', `SQLite cannot hold a parameter of type ${typeof value} like this one. Give ${allowed}.`)
+  throw new HapaxError(
+    'store_failed',
+    `SQLite cannot hold a parameter of type ${typeof value} like this one. Give ${allowed}.`,
+  )
 }
 
 function readable(row: Record<string, unknown>): SqliteRow {

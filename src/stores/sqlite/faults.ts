@@ -11,23 +11,35 @@ export interface Fault {
   readonly sqliteCode: string | undefined
 }
 
-const advice: readonly (readonly [codes: RegExp, code: ErrorCode, say: string])[] = [
-  [/^SQLITE_(BUSY|LOCKED)/, 'store_busy', 'Another process held the write lock for too long. Try again, or raise busyTimeout.'],
-  [/^SQLITE_FULL/, 'store_failed', 'The disk is full, so this step was not written. Free some space and try again.'],
-  [/^SQLITE_(READONLY|PERM|AUTH)/, 'store_unreachable', 'The database cannot be written. Let this user write the file and its directory.'],
-  [/^SQLITE_CANTOPEN/, 'store_unreachable', 'The database cannot be opened. Let this user write the file and its directory.'],
-  [/^SQLITE_NOTADB/, 'store_unreachable', 'The file is not a SQLite database. Give another path, or restore it from a backup.'],
-  [/^SQLITE_CORRUPT/, 'store_failed', 'The database is damaged. Stop its writers and restore it from a backup.'],
-  [/^SQLITE_IOERR/, 'store_failed', 'The disk failed to read or write. Check it, then try again.'],
+interface Advice {
+  readonly on: RegExp
+  readonly code: ErrorCode
+  readonly say: string
+}
+
+const advice: readonly Advice[] = [
+  {
+    on: /^SQLITE_(BUSY|LOCKED)/,
+    code: 'store_busy',
+    say: 'Another process held the write lock for too long. Try again.',
+  },
+  { on: /^SQLITE_FULL/, code: 'store_failed', say: 'The disk is full, so nothing was written. Free some space.' },
+  { on: /^SQLITE_(READONLY|PERM)/, code: 'store_unreachable', say: 'Let this user write the file and its directory.' },
+  { on: /^SQLITE_CANTOPEN/, code: 'store_unreachable', say: 'Let this user write the file and its directory.' },
+  { on: /^SQLITE_NOTADB/, code: 'store_unreachable', say: 'The file is not a SQLite database. Give another path.' },
+  { on: /^SQLITE_CORRUPT/, code: 'store_failed', say: 'The database is damaged. Restore it from a backup.' },
+  { on: /^SQLITE_IOERR/, code: 'store_failed', say: 'The disk failed to read or write. Check it and try again.' },
 ]
+
+const otherwise: Omit<Advice, 'on'> = { code: 'store_failed', say: 'SQLite refused it.' }
 
 /** What the driver threw, as a HapaxError whose cause carries SQLite's own code. */
 export function storeError(error: unknown): HapaxError {
   if (isHapaxError(error)) return error
   const sqliteCode = codeOf(error)
   const said = error instanceof Error ? error.message : String(error)
-  const [, code, say] = advice.find(([codes]) => codes.test(sqliteCode ?? '')) ?? [, 'store_failed', 'SQLite refused it.']
-  return new HapaxError(code as ErrorCode, `${say} (${said})`, { cause: sqliteError(said, sqliteCode) })
+  const { code, say } = advice.find(({ on }) => on.test(sqliteCode ?? '')) ?? otherwise
+  return new HapaxError(code, `${say} (${said})`, { cause: sqliteError(said, sqliteCode) })
 }
 
 export function faultOf(error: unknown): Fault {

@@ -38,7 +38,10 @@ export async function holdTransaction<T>(
       over = timedOut(timeoutMs)
       return over
     })
-    over = new HapaxError('store_failed', 'This transaction has already been committed. Run every statement before the body returns.')
+    over = new HapaxError(
+      'store_failed',
+      'This transaction has already been committed. Run every statement before the body returns.',
+    )
     const written = await ask('commit', claim, write)
     if (written === false) throw new HapaxError('claim_lost')
     return { value, expiresAt: written.expiresAt }
@@ -50,7 +53,10 @@ export async function holdTransaction<T>(
 }
 
 export interface Holding {
-  readonly ask: <K extends ServiceName>(service: K, ...args: Parameters<Services[K]>) => Promise<ReturnType<Services[K]>>
+  readonly ask: <K extends ServiceName>(
+    service: K,
+    ...args: Parameters<Services[K]>
+  ) => Promise<ReturnType<Services[K]>>
   readonly clock: Clock
   readonly timeoutMs: number
 }

@@ -31,7 +31,8 @@ export function lane({ clock, patienceMs, runBatch }: LaneSettings): Lane {
   let moving: Promise<void> | undefined
 
   const join = <W extends Waiting>(queue: W[], waiting: W) => {
-    if (renewals.length + others.length >= sqliteBounds.queue) return waiting.reject(tooBusy('too many operations wait for it'))
+    if (renewals.length + others.length >= sqliteBounds.queue)
+      return waiting.reject(tooBusy('too many operations wait for it'))
     queue.push(waiting)
     moving ??= move()
   }
@@ -79,7 +80,7 @@ export function lane({ clock, patienceMs, runBatch }: LaneSettings): Lane {
   return {
     step: <K extends StepName>(name: K, ...args: StepArguments<K>) =>
       new Promise<StepResult<K>>((resolve, reject) => {
-        const operation: Operation<K> = { name, args }
+        const operation = { name, args } as Operation
         const settle = (outcome: Outcome) =>
           outcome.kind === 'done' ? resolve(outcome.value as StepResult<K>) : reject(errorOf(outcome.fault))
         join(name === 'renew' ? renewals : others, { kind: 'step', since: clock.elapsed(), operation, settle, reject })
@@ -112,5 +113,8 @@ interface WaitingTurn extends Waiting {
 }
 
 function tooBusy(why: string): HapaxError {
-  return new HapaxError('store_busy', `The database is overloaded: ${why}, so this operation did not happen. Try again.`)
+  return new HapaxError(
+    'store_busy',
+    `The database is overloaded: ${why}, so this operation did not happen. Try again.`,
+  )
 }

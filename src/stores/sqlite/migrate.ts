@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
+import { sqliteBounds } from './bounds.js'
 import { type Connection, connect, makeDurable } from './connection.js'
+import { loadDriver } from './driver.js'
 import { migrations, schemaVersion } from './migrations/index.js'
 import { sqlitePath } from './path.js'
 import { applyPending, pendingAfter, refuseNewer, versionOf } from './schema.js'
-import { sqliteBounds } from './bounds.js'
 
 export interface MigrateSqliteOptions {
   readonly path: string
@@ -29,8 +30,9 @@ export interface SqliteMigration {
  */
 export async function migrateSqlite({ path: given, mode = 'apply' }: MigrateSqliteOptions): Promise<SqliteMigration> {
   const path = sqlitePath(given)
-  if (mode === 'preview' && !existsSync(path)) return { path, from: 0, to: schemaVersion, migrations: names(migrations) }
-  const connection = connect({ path, busyTimeoutMs: sqliteBounds.busyTimeoutMs, missing: 'create' })
+  if (mode === 'preview' && !existsSync(path))
+    return { path, from: 0, to: schemaVersion, migrations: names(migrations) }
+  const connection = connect(await loadDriver(), { path, busyTimeoutMs: sqliteBounds.busyTimeoutMs, missing: 'create' })
   try {
     return { path, to: schemaVersion, ...brought(connection, path, mode) }
   } finally {
@@ -38,7 +40,11 @@ export async function migrateSqlite({ path: given, mode = 'apply' }: MigrateSqli
   }
 }
 
-function brought(connection: Connection, path: string, mode: 'apply' | 'preview'): Pick<SqliteMigration, 'from' | 'migrations'> {
+function brought(
+  connection: Connection,
+  path: string,
+  mode: 'apply' | 'preview',
+): Pick<SqliteMigration, 'from' | 'migrations'> {
   const from = versionOf(connection)
   refuseNewer(from, path)
   if (mode === 'preview') return { from, migrations: names(pendingAfter(from)) }

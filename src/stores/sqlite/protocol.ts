@@ -1,5 +1,5 @@
 import type { Claim } from '../../engine/record.js'
-import type { Step, Store } from '../../engine/store.js'
+import type { Completed, Step, Store } from '../../engine/store.js'
 import type { Fault } from './faults.js'
 import type { MigrateOnOpen } from './schema.js'
 import type { SqliteResult, SqliteStatement } from './statement.js'
@@ -32,7 +32,9 @@ export type Operation<K extends StepName = StepName> = {
 }[K]
 
 /** How one operation of a batch ended. */
-export type Outcome = { readonly kind: 'done'; readonly value: unknown } | { readonly kind: 'failed'; readonly fault: Fault }
+export type Outcome =
+  | { readonly kind: 'done'; readonly value: unknown }
+  | { readonly kind: 'failed'; readonly fault: Fault }
 
 /** What the thread can be asked for. */
 export interface Services {
@@ -44,8 +46,8 @@ export interface Services {
   begin(): void
   /** One statement of the application in the transaction begun. */
   run(statement: SqliteStatement): SqliteResult
-  /** The fenced write, then COMMIT. `stale` when the claim was lost: then all of it is rolled back. */
-  commit(claim: Claim, write: Step<unknown>['write']): 'committed' | 'stale'
+  /** The fenced write, then COMMIT. `false` when the claim is stale: then all of it is rolled back. */
+  commit(claim: Claim, write: Step<unknown>['write']): false | Completed
   /** Harmless when nothing is begun. */
   rollback(): void
   close(): void

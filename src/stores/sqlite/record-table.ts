@@ -55,9 +55,11 @@ export function recordTable(connection: Connection): RecordTable {
     overdue: (time, limit) => overdue.all([time, limit]).map(recordOf),
     expired: (time, limit) => expired.all([time, limit]).map(recordOf),
     forgotten: (time, limit) => forgotten.all([time, limit]).map(recordOf),
-    list: ({ after, scope, state, limit }) => {
-      const wanted = [after, scope, state].filter((value) => value !== undefined)
-      return sql(queries.list({ scope, state })).all([...wanted, limit]).map(recordOf)
+    list: ({ after, limit, ...filter }) => {
+      const wanted = [after, filter.scope, filter.state].filter((value) => value !== undefined)
+      return sql(queries.list(filter))
+        .all([...wanted, limit])
+        .map(recordOf)
     },
   }
 }

@@ -105,6 +105,7 @@ function answerOf(row: Row): StoredAnswer | undefined {
   if (row.response_status_code === null) return undefined
   const status = row.response_status_code
   const headers = JSON.parse(row.response_headers ?? '[]') as Answer['headers']
-  if (row.response_withheld_bytes !== null) return { kind: 'withheld', status, headers, bytes: row.response_withheld_bytes }
+  if (row.response_withheld_bytes !== null)
+    return { kind: 'withheld', status, headers, bytes: row.response_withheld_bytes }
   return { kind: 'kept', status, headers, body: row.response_body ?? new Uint8Array() }
 }

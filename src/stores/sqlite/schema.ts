@@ -22,7 +22,9 @@ export function applyPending(connection: Connection): readonly string[] {
   try {
     connection.exec(schemaTable)
     const pending = pendingAfter(versionOf(connection))
-    const note = connection.prepare(`INSERT INTO hapax_schema (version, name, applied_at) VALUES (?, ?, unixepoch() * 1000)`)
+    const note = connection.prepare(
+      `INSERT INTO hapax_schema (version, name, applied_at) VALUES (?, ?, unixepoch() * 1000)`,
+    )
     for (const { version, name, sql } of pending) {
       connection.exec(sql)
       note.run([version, name])
@@ -43,7 +45,10 @@ export function pendingAfter(version: number) {
 export function versionOf(connection: Connection): number {
   const table = connection.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'hapax_schema'`).get([])
   if (table === undefined) return 0
-  return connection.prepare<{ version: number | null }>('SELECT max(version) AS version FROM hapax_schema').get([])?.version ?? 0
+  return (
+    connection.prepare<{ version: number | null }>('SELECT max(version) AS version FROM hapax_schema').get([])
+      ?.version ?? 0
+  )
 }
 
 export function refuseNewer(version: number, path: string): void {

@@ -1,18 +1,19 @@
 import { HapaxError } from '../../kernel/errors.js'
 import { type Database, runBatch } from './batch.js'
 import { connect, makeDurable } from './connection.js'
+import type { OpenDriver } from './driver.js'
+import { fencedWrite } from './fenced-write.js'
 import type { Services, ThreadSettings } from './protocol.js'
 import { recordTable } from './record-table.js'
 import { prepareSchema } from './schema.js'
-import { stepsAt } from './steps.js'
 
 /** What the thread does for its store. The database is opened by whatever is asked first, and anew once it was lost. */
-export function sqliteServices(settings: ThreadSettings): Services {
+export function sqliteServices(openDriver: OpenDriver, settings: ThreadSettings): Services {
   let { missing } = settings
   let database: Database | undefined
 
   const open = (): Database => {
-    database ??= openDatabase({ ...settings, missing })
+    database ??= openDatabase(openDriver, { ...settings, missing })
     missing = 'refuse'
     return database
   }
@@ -44,21 +45,26 @@ export function sqliteServices(settings: ThreadSettings): Services {
       const result = connection.run(statement)
       if (!connection.inTransaction) return result
       connection.exec('ROLLBACK')
-      throw new HapaxError('store_failed', 'query() runs one statement on its own. Use transaction() to run several as one.')
+      throw new HapaxError(
+        'store_failed',
+        'query() runs one statement on its own. Use transaction() to run several as one.',
+      )
     },
     begin: () => present().connection.exec('BEGIN IMMEDIATE'),
     run(statement) {
       if (endsTransaction.test(statement.sql)) {
-        throw new HapaxError('store_failed', 'The store commits and rolls back. Return from the body to commit, throw to roll back.')
+        throw new HapaxError(
+          'store_failed',
+          'The store commits and rolls back. Return from the body to commit, throw to roll back.',
+        )
       }
       return held().connection.run(statement)
     },
     commit(claim, write) {
       const { connection, records } = held()
-      const steps = stepsAt(records.now(), records)
-      const written = write.kind === 'checkpoint' ? steps.checkpoint(claim, write) : steps.complete(claim, write)
-      connection.exec(written ? 'COMMIT' : 'ROLLBACK')
-      return written ? 'committed' : 'stale'
+      const written = fencedWrite(records, claim, write)
+      connection.exec(written === false ? 'ROLLBACK' : 'COMMIT')
+      return written
     },
     rollback() {
       if (database?.connection.inTransaction) database.connection.exec('ROLLBACK')
@@ -71,10 +77,11 @@ export function sqliteServices(settings: ThreadSettings): Services {
 }
 
 /** Comments and blanks, then a keyword that would end the transaction; `ROLLBACK TO` only goes back to a savepoint. */
-const endsTransaction = /^(?:\s|;|--[^\n]*\n|\/\*[^]*?\*\/)*(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO\b))\b/i
+const endsTransaction =
+  /^(?:\s|;|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO\b))\b/i
 
-function openDatabase(settings: ThreadSettings): Database {
-  const connection = connect(settings)
+function openDatabase(openDriver: OpenDriver, settings: ThreadSettings): Database {
+  const connection = connect(openDriver, settings)
   try {
     makeDurable(connection)
     prepareSchema(connection, settings.path, settings.migrate)

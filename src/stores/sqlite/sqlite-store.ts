@@ -5,33 +5,89 @@ import { type Duration, parseDuration } from '../../kernel/duration.js'
 import { HapaxError } from '../../kernel/errors.js'
 import { defaults } from '../../kernel/limits.js'
 import { sqliteBounds } from './bounds.js'
-import { type Holding, holdTransaction } from './held-transaction.js'
-import { type Lane, lane } from './lane.js'
+import { cuts } from './cuts.js'
+import { databaseThread } from './database-thread.js'
+import { holdTransaction } from './held-transaction.js'
+import { lane } from './lane.js'
 import { sqlitePath } from './path.js'
-import type { MigrateOnOpen, ServiceName, Services, StepArguments, StepName, ThreadSettings } from './protocol.js'
+import type { StepArguments, StepName } from './protocol.js'
+import type { MigrateOnOpen } from './schema.js'
 import type { SqliteResult, SqliteStatement, SqliteTransaction } from './statement.js'
-import { cuts } from './testing-hooks.js'
-import { startThread, type Thread } from './thread.js'
 
 export interface SqliteStoreOptions {
   /** The database file. It is created when it does not exist; its directory is not. */
   readonly path: string
   /** How long to wait for the write lock while another process has it, before `store_busy`. Default `'2s'`. */
   readonly busyTimeout?: Duration
-  /** How long a handler may hold a transaction. Default `'5s'`. */
+  /** How long a handler may hold a transaction, before it is rolled back. Default `'5s'`. */
   readonly transactionTimeout?: Duration
   /**
-   * When opening may change the schema: of a `new-file` only (the default), of any file (`on-open`), or `never`.
-   * Otherwise an outdated schema refuses to start and says to run `npx hapax migrate`.
+   * Whose schema is brought to this release on opening: that of a `new-file` (the default), that of any file
+   * (`on-open`), or of none (`never`). Any other outdated schema refuses to start and says what to run.
    */
   readonly migrate?: MigrateOnOpen
-  /** For timeouts. What is over is judged by the database's own clock. */
+  /** For the timeouts above. Leases and retention are judged on the database's own clock. */
   readonly clock?: Clock
 }
 
 export interface SqliteStore extends Store<SqliteTransaction> {
   readonly transaction: <T>(claim: Claim, body: (tx: SqliteTransaction) => Promise<Step<T>>) => Promise<Committed<T>>
-  /** Runs one statement of the application on its own: its tables, its reads. */
+  /** Runs one statement of the application on its own, outside of any claim. */
   query(statement: SqliteStatement): Promise<SqliteResult>
 }
-...
+
+/**
+ * The embedded store: one SQLite file, durable on every commit, shared by any number of processes on one machine.
+ * A thread owns the connection, so that the event loop stays free.
+ *
+ * @example
+ * const hapax = engine({ store: sqliteStore({ path: '.data/hapax.db' }) })
+ */
+export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
+  const { path, busyTimeout, transactionTimeout, migrate = 'new-file', clock = systemClock } = options
+  const busyTimeoutMs = millisecondsOf(busyTimeout, 'busyTimeout', sqliteBounds.busyTimeoutMs)
+  const timeoutMs = millisecondsOf(transactionTimeout, 'transactionTimeout', defaults.transactionTimeoutMs)
+  const { ask, end, cut } = databaseThread({ path: sqlitePath(path), busyTimeoutMs, migrate }, clock)
+  // One transaction of this process and one wait for another process: who waits longer than that waits in vain.
+  const patienceMs = timeoutMs + busyTimeoutMs
+  const { step, turn, drained } = lane({ clock, patienceMs, runBatch: (operations) => ask('batch', operations) })
+  let closing: Promise<void> | undefined
+
+  const whileOpen = <A extends readonly unknown[], R>(use: (...args: A) => Promise<R>) => {
+    return async (...args: A): Promise<R> => {
+      if (closing !== undefined) throw new HapaxError('store_failed', 'This store was closed. Make a new one to go on.')
+      return use(...args)
+    }
+  }
+  const stepOf = <K extends StepName>(name: K) => whileOpen((...args: StepArguments<K>) => step(name, ...args))
+
+  const store: SqliteStore = {
+    name: 'sqlite',
+    grade: 'transactional',
+    open: whileOpen(() => turn(() => ask('open'))),
+    close() {
+      closing ??= drained().then(end)
+      return closing
+    },
+    reserve: stepOf('reserve'),
+    renew: stepOf('renew'),
+    checkpoint: stepOf('checkpoint'),
+    complete: stepOf('complete'),
+    release: stepOf('release'),
+    fail: stepOf('fail'),
+    doubt: stepOf('doubt'),
+    settle: stepOf('settle'),
+    sweep: stepOf('sweep'),
+    reap: stepOf('reap'),
+    find: stepOf('find'),
+    list: stepOf('list'),
+    transaction: whileOpen((claim, body) => turn(() => holdTransaction({ ask, clock, timeoutMs }, claim, body))),
+    query: whileOpen(({ sql, parameters = [] }) => turn(() => ask('query', { sql, parameters }))),
+  }
+  cuts.set(store, cut)
+  return store
+}
+
+function millisecondsOf(duration: Duration | undefined, name: string, otherwise: number): number {
+  return duration === undefined ? otherwise : parseDuration(duration, `${name} of sqliteStore()`)
+}

@@ -87,7 +87,12 @@ export function stepsAt(now: number, records: RecordTable): Steps {
     find: (name) => records.find(name),
     list({ scope, state, limit, after }) {
       const size = Math.min(limit, limits.page)
-      const found = records.list({ ...(scope && { scope }), ...(state && { state }), after: Number(after ?? 0), limit: size + 1 })
+      const found = records.list({
+        ...(scope && { scope }),
+        ...(state && { state }),
+        after: Number(after ?? 0),
+        limit: size + 1,
+      })
       const page = found.slice(0, size)
       return { records: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
     },

@@ -12,6 +12,8 @@ export interface Thread {
   ask<K extends ServiceName>(boundMs: number, service: K, ...args: Parameters<Services[K]>): Promise<Answered<K>>
   /** The thread leaves before its next request, or after the one under way, and answers nothing any more. */
   cut(): void
+  /** Resolves when the thread is gone. */
+  readonly ended: Promise<void>
 }
 
 type Answered<K extends ServiceName> = ReturnType<Services[K]>
@@ -22,8 +24,8 @@ interface Asked {
   cancelBound(): void
 }
 
-/** `onEnd` is called once, when nothing more can be asked. */
-export function startThread(settings: ThreadSettings, clock: Clock, onEnd: () => void): Thread {
+/** `onGivenUp` is called as soon as there is no use in asking this thread any more. */
+export function startThread(settings: ThreadSettings, clock: Clock, onGivenUp: () => void): Thread {
   const gate: Gate = gateOn()
   const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: { gate: gate.shared, settings } })
   const asked = new Map<number, Asked>()
@@ -41,7 +43,7 @@ export function startThread(settings: ThreadSettings, clock: Clock, onEnd: () =>
 
   const giveUp = (why: string) => {
     gate.close()
-    onEnd()
+    onGivenUp()
     for (const id of asked.keys()) {
       take(id)?.reject(new HapaxError('store_failed', `${why}. What it was asked may have happened; ask again.`))
     }
@@ -52,9 +54,12 @@ export function startThread(settings: ThreadSettings, clock: Clock, onEnd: () =>
     else take(reply.id)?.reject(errorOf(reply.fault))
   })
   worker.on('error', (error) => giveUp(`The thread of the database failed (${error.message})`))
-  worker.on('exit', () => {
-    unguardExit()
-    giveUp('The thread of the database ended before it answered')
+  const ended = new Promise<void>((resolve) => {
+    worker.on('exit', () => {
+      unguardExit()
+      giveUp('The thread of the database ended before it answered')
+      resolve()
+    })
   })
 
   return {
@@ -67,6 +72,7 @@ export function startThread(settings: ThreadSettings, clock: Clock, onEnd: () =>
         send(worker, request, (error) => take(request.id)?.reject(error))
       }),
     cut: () => gate.close(),
+    ended,
   }
 }
 
@@ -74,6 +80,10 @@ function send(worker: Worker, request: Request, refuse: (error: Error) => void):
   try {
     worker.postMessage(request)
   } catch (error) {
-    refuse(new HapaxError('store_failed', 'A value cannot be sent to the database: functions and symbols have no bytes.', { cause: error }))
+    refuse(
+      new HapaxError('store_failed', 'A value cannot be sent to the database: functions and symbols have no bytes.', {
+        cause: error,
+      }),
+    )
   }
 }

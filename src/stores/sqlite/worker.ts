@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { invariant } from '../../kernel/errors.js'
+import { loadDriver } from './driver.js'
 import { faultOf } from './faults.js'
 import { gateOn } from './gate.js'
 import type { Outcome, Request, ServiceName, Services, ThreadSettings } from './protocol.js'
@@ -11,7 +12,7 @@ const port = parentPort
 invariant(port, 'this file runs as a worker thread')
 const { gate: shared, settings } = workerData as { gate: SharedArrayBuffer; settings: ThreadSettings }
 const gate = gateOn(shared)
-const services = sqliteServices(settings)
+const services = sqliteServices(await loadDriver(), settings)
 
 port.on('message', (request: Request) => {
   if (!gate.enter()) process.exit()

@@ -1,0 +1,76 @@
+/**
+ * `npm test`: installs what is missing, starts the servers, runs everything, stops them, and ends with one line of
+ * counts. `npm run acceptance` is the same with the acceptance tests alone.
+ */
+import process from 'node:process'
+import { reportAcceptance } from './acceptance/report.mjs'
+import { buildScripts } from './build.mjs'
+import { count } from './count.mjs'
+import { install, requireNode } from './install.mjs'
+import { printTimes, runPart, runScript } from './parts.mjs'
+import { startPostgres } from './postgres.mjs'
+import { exitOnSignals } from './processes.mjs'
+import { reportSkips, runVitest } from './vitest.mjs'
+
+const isAcceptanceOnly = process.argv[2] === 'acceptance'
+
+/** @type {import('./parts.mjs').Part[]} */
+const parts = []
+/** @type {import('./vitest.mjs').Results} */
+let results = { tests: [], brokenFiles: [] }
+
+requireNode()
+exitOnSignals()
+// Without dependencies every other part would fail too, and say less.
+if ((await add('install', installDependencies)) === 'passed') await runEverything()
+finish()
+
+async function runEverything() {
+  const scripts = isAcceptanceOnly ? buildScripts : ['lint', ...buildScripts, 'types', 'boundaries']
+  for (const name of scripts) parts.push(await runScript(name))
+  await runTests()
+  await add('acceptance', async () => (reportAcceptance(results) ? 'passed' : 'failed'))
+  await add('skips', async () => (reportSkips(results) ? 'passed' : 'failed'))
+  if (!isAcceptanceOnly) parts.push(await runScript('package'))
+}
+
+/** Tests that need a server we do not have say so and are skipped; on CI that is a failure. */
+async function runTests() {
+  /** @type {import('./postgres.mjs').Postgres} */
+  let postgres = { kind: 'missing', reason: 'it was not started' }
+  await add('postgres', async () => {
+    postgres = await startPostgres(console.log)
+    console.log(postgres.kind === 'running' ? `from ${postgres.source}` : `no PostgreSQL: ${postgres.reason}`)
+    if (postgres.kind === 'running') return 'passed'
+    return process.env.CI === 'true' ? 'failed' : 'skipped'
+  })
+  await add('tests', async () => {
+    const { passed, ...found } = await runVitest(isAcceptanceOnly ? 'test/acceptance' : '', postgres)
+    results = found
+    return passed ? 'passed' : 'failed'
+  })
+  if (postgres.kind === 'running') await postgres.stop()
+}
+
+/**
+ * @param {string} name
+ * @param {() => Promise<import('./parts.mjs').Outcome>} work
+ */
+async function add(name, work) {
+  const part = await runPart(name, work)
+  parts.push(part)
+  return part.outcome
+}
+
+/** @returns {Promise<'passed'>} */
+async function installDependencies() {
+  await install(console.log)
+  return 'passed'
+}
+
+function finish() {
+  printTimes(parts)
+  const { passed, failed, skipped } = count(parts, results)
+  console.log(`\n${passed} passed, ${failed} failed, ${skipped} skipped`)
+  process.exitCode = failed === 0 ? 0 : 1
+}

@@ -1,0 +1,82 @@
+/** Runs vitest, and tells in our words what its JSON report says. */
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { run } from './processes.mjs'
+import { root } from './root.mjs'
+
+/**
+ * @typedef {object} TestResult
+ * @property {string} file
+ * @property {number} line
+ * @property {string} title
+ * @property {string} fullTitle with those of the groups around it
+ * @property {'passed' | 'failed' | 'skipped'} outcome
+ *
+ * @typedef {object} Results
+ * @property {readonly TestResult[]} tests
+ * @property {readonly string[]} brokenFiles failed although none of their tests did: they could not be loaded
+ *
+ * @typedef {{ title: string, ancestorTitles: string[], status: string, location?: { line: number } | null }} Assertion
+ * @typedef {{ testResults: { name: string, status: string, assertionResults: Assertion[] }[] }} Report
+ */
+
+const report = join(root, '.cache', 'vitest.json')
+
+/**
+ * @param {string} filter the part of `test` to run
+ * @param {import('./postgres.mjs').Postgres} postgres
+ * @returns {Promise<Results & { passed: boolean }>}
+ */
+export async function runVitest(filter, postgres) {
+  // A report of the last run must not speak for one that crashed.
+  rmSync(report, { force: true })
+  mkdirSync(dirname(report), { recursive: true })
+  const passed = await run(`vitest run --reporter=default --reporter=json --outputFile.json=${report} ${filter}`, {
+    env:
+      postgres.kind === 'running'
+        ? { HAPAX_TEST_POSTGRES_URL: postgres.url }
+        : { HAPAX_TEST_POSTGRES_MISSING: postgres.reason },
+  })
+  return { passed, ...resultsOf(JSON.parse(readFileSync(report, 'utf8'))) }
+}
+
+/**
+ * @param {Report} report
+ * @returns {Results}
+ */
+export function resultsOf({ testResults }) {
+  const files = testResults.map(({ name, status, assertionResults }) => {
+    const file = relative(root, name)
+    return { file, status, tests: assertionResults.map((assertion) => resultOf(file, assertion)) }
+  })
+  return {
+    tests: files.flatMap(({ tests }) => tests),
+    brokenFiles: files
+      .filter(({ status, tests }) => status === 'failed' && tests.every(({ outcome }) => outcome !== 'failed'))
+      .map(({ file }) => file),
+  }
+}
+
+/**
+ * @param {string} file
+ * @param {Assertion} assertion
+ * @returns {TestResult}
+ */
+function resultOf(file, { title, ancestorTitles, status, location }) {
+  const outcome = status === 'passed' || status === 'failed' ? status : 'skipped'
+  return { file, line: location?.line ?? 1, title, fullTitle: [...ancestorTitles, title].join(' › '), outcome }
+}
+
+/**
+ * Lists what was skipped. Each says why: its title, or that of a group around it, holds `(skipped: reason)`.
+ *
+ * @param {Results} results
+ * @returns {boolean} whether all of them do
+ */
+export function reportSkips({ tests }) {
+  const skipped = tests.filter(({ outcome }) => outcome === 'skipped')
+  const silent = skipped.filter(({ fullTitle }) => !/\(skipped: [^)]+\)/.test(fullTitle))
+  for (const { file, line, fullTitle } of skipped) console.log(`${file}:${line} ${fullTitle}`)
+  for (const { file, line } of silent) console.error(`✗ ${file}:${line} is skipped and its title does not say why`)
+  return silent.length === 0
+}

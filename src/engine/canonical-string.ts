@@ -1,0 +1,110 @@
+import type { Draft } from './canonical-draft.js'
+import { ascii, nowhere } from './canonical-scan.js'
+
+/** The escapes of one letter, by that letter, and what they stand for. */
+const short = new Map([...'"\\/bfnrt'].map((letter, index) => [letter.charCodeAt(0), '"\\/\b\f\n\r\t'.charCodeAt(index)]))
+
+/** The same the other way round. A solidus needs no escape. */
+const shortFor = new Map([...short].filter(([letter]) => letter !== 0x2f).map(([letter, unit]) => [unit, letter]))
+
+/**
+ * Respells a string with escapes as RFC 8785 wants it, at the end of the draft, and answers where it ends in the
+ * source. A canonical string is never longer than any other spelling of it.
+ */
+export function respellString(draft: Draft, start: number): number {
+  const { source } = draft
+  draft.reserve(source.length - start)
+  draft.put(ascii.quote)
+  for (let at = start + 1; at < source.length; ) {
+    const here = source[at] as number
+    if (here === ascii.quote) {
+      draft.put(ascii.quote)
+      return at + 1
+    }
+    if (here < ascii.blank) return nowhere
+    if (here !== ascii.backslash) {
+      draft.put(here)
+      at += 1
+      continue
+    }
+    const unit = escapedUnit(source, at)
+    if (unit === nowhere) return nowhere
+    at += escapeLength(source, at)
+    const low = isHighSurrogate(unit) ? escapedUnit(source, at) : nowhere
+    if (isLowSurrogate(low)) {
+      putCodePoint(draft, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00))
+      at += escapeLength(source, at)
+    } else {
+      putUnit(draft, unit)
+    }
+  }
+  return nowhere
+}
+
+/** The UTF-16 code unit that the escape at this place stands for; `nowhere` when there is no escape, or a bad one. */
+export function escapedUnit(bytes: Uint8Array, at: number): number {
+  if (bytes[at] !== ascii.backslash) return nowhere
+  const letter = bytes[at + 1] as number
+  if (letter !== ascii.u) return short.get(letter) ?? nowhere
+  let unit = 0
+  for (let digit = at + 2; digit < at + 6; digit += 1) {
+    const value = hexValue(bytes[digit] as number)
+    if (value === nowhere) return nowhere
+    unit = unit * 16 + value
+  }
+  return unit
+}
+
+export function escapeLength(bytes: Uint8Array, at: number): number {
+  return bytes[at + 1] === ascii.u ? 6 : 2
+}
+
+function hexValue(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const lower = byte | 0x20
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : nowhere
+}
+
+/** Escapes only what RFC 8785 wants escaped. A surrogate that is left alone has no UTF-8, and spoils the draft. */
+function putUnit(draft: Draft, unit: number): void {
+  if (isHighSurrogate(unit) || isLowSurrogate(unit)) {
+    draft.flaw ??= 'lone_surrogate'
+    return
+  }
+  const letter = shortFor.get(unit)
+  if (letter !== undefined) {
+    draft.put(ascii.backslash)
+    draft.put(letter)
+  } else if (unit < ascii.blank) {
+    draft.putAscii(`\\u${unit.toString(16).padStart(4, '0')}`)
+  } else {
+    putCodePoint(draft, unit)
+  }
+}
+
+function putCodePoint(draft: Draft, point: number): void {
+  if (point < 0x80) {
+    draft.put(point)
+    return
+  }
+  if (point < 0x800) {
+    draft.put(0xc0 | (point >> 6))
+  } else {
+    if (point < 0x10000) {
+      draft.put(0xe0 | (point >> 12))
+    } else {
+      draft.put(0xf0 | (point >> 18))
+      draft.put(0x80 | ((point >> 12) & 0x3f))
+    }
+    draft.put(0x80 | ((point >> 6) & 0x3f))
+  }
+  draft.put(0x80 | (point & 0x3f))
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit < 0xe000
+}

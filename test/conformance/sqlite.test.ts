@@ -1,0 +1,4 @@
+import { declareConformance } from './declare.js'
+import { sqliteHarness } from './sqlite-harness.js'
+
+declareConformance(sqliteHarness)

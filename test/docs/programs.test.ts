@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+/**
+ * Every TypeScript program in README and docs runs as a reader would paste it: in a process of its own, in an empty
+ * directory, and prints what its `// prints:` comments say, in that order. Together they pass the type checker.
+ */
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const workplace = join(root, '.cache', 'docs-programs')
+const run = promisify(execFile)
+
+interface Program {
+  readonly title: string
+  readonly directory: string
+  readonly text: string
+}
+
+const pages = ['README.md', 'examples/sandbox/README.md', ...pagesUnder('docs')]
+const programs = pages.flatMap(programsOf)
+
+beforeAll(() => {
+  rmSync(workplace, { recursive: true, force: true })
+  for (const { directory, text } of programs) {
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(join(directory, 'program.mts'), text)
+  }
+})
+afterAll(() => rmSync(workplace, { recursive: true, force: true }))
+
+describe('a program in the docs', () => {
+  test('stands in the README, in at most fifteen lines', () => {
+    const first = programs.find(({ title }) => title === 'README.md, program 1')
+    expect(first?.text.trim().split('\n').length).toBeLessThanOrEqual(15)
+  })
+
+  test.each(programs.map((program) => [program.title, program] as const))('works when pasted: %s', async (_, program) => {
+    const tsx = join(root, 'node_modules', '.bin', 'tsx')
+    const { stdout } = await run(tsx, ['program.mts'], { cwd: program.directory, timeout: 30_000 })
+    const promised = [...program.text.matchAll(/\/\/ prints: (.*)$/gm)].map(([, line]) => line)
+    if (promised.length > 0) expect(stdout.trimEnd().split('\n')).toEqual(promised)
+  })
+
+  test('passes the type checker', async () => {
+    const config = { extends: join(root, 'tsconfig.json'), compilerOptions: { noUnusedLocals: false }, include: ['**/*.mts'] }
+    writeFileSync(join(workplace, 'tsconfig.json'), JSON.stringify(config))
+    const tsc = join(root, 'node_modules', '.bin', 'tsc')
+    const { stdout } = await run(tsc, ['-p', workplace], { timeout: 60_000 }).catch((error: { stdout: string }) => error)
+    expect(stdout).toBe('')
+  })
+})
+
+function pagesUnder(folder: string): string[] {
+  const found = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+  return found.filter((name) => name.endsWith('.md')).map((name) => join(folder, name))
+}
+
+function programsOf(page: string): Program[] {
+  const blocks = readFileSync(join(root, page), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)
+  return [...blocks].map(([, text = ''], index) => ({
+    title: `${page}, program ${index + 1}`,
+    directory: join(workplace, `${page.replaceAll('/', '-')}-${basename(page, '.md')}-${index + 1}`),
+    text,
+  }))
+}

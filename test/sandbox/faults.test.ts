@@ -1,0 +1,89 @@
+import { rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { acme, type Answer, ask, coffee, exchange, pay, stored, whileRunning } from './payment-client.js'
+import { startSandbox } from './sandbox-process.js'
+
+test('killed in the middle of a payment: the retry waits for the lease, runs, and creates exactly one', async () => {
+  const killed = await startSandbox({ env: { SANDBOX_DELAY_MS: '60000', SANDBOX_LEASE_SECONDS: '1' } })
+  const running = pay(killed, { key: 'k' }).catch(() => 'cut off')
+  await whileRunning(killed, { key: 'k' })
+  await killed.stop('SIGKILL')
+  expect(await running).toBe('cut off')
+  expect((await stored(killed.dataDir)).payments).toEqual([])
+
+  const next = await startSandbox({ dataDir: killed.dataDir })
+  const created = await vi.waitFor(
+    async () => {
+      const answer = await pay(next, { key: 'k' })
+      expect(answer.status).toBe(201)
+      return answer
+    },
+    { timeout: 5_000, interval: 100 },
+  )
+  expect(created.headers.get('idempotent-replayed')).toBeNull()
+  expect((await pay(next, { key: 'k' })).text).toBe(created.text)
+  const { payments, records } = await stored(killed.dataDir)
+  expect(payments).toEqual([created.json['id']])
+  expect(records).toMatchObject([{ state: 'completed', attempt: 2 }])
+})
+
+test('its files are deleted while it serves: 503, and no payment that is lost', async () => {
+  const sandbox = await startSandbox()
+  expect((await pay(sandbox)).status).toBe(201)
+  await rm(sandbox.dataDir, { recursive: true })
+  expectUnavailable(await pay(sandbox))
+  expectUnavailable(await ask(sandbox, '/payments/pay_1', { headers: acme }))
+})
+
+test('its database is moved away and back: 503 meanwhile, and it goes on without a restart', async () => {
+  const sandbox = await startSandbox()
+  const first = await pay(sandbox, { key: 'first' })
+  const away = join(sandbox.dataDir, 'away')
+  await rename(join(sandbox.dataDir, 'hapax.db'), away)
+  expectUnavailable(await pay(sandbox, { key: 'second' }))
+  await rename(away, join(sandbox.dataDir, 'hapax.db'))
+  expect((await pay(sandbox, { key: 'first' })).text).toBe(first.text)
+  const second = await pay(sandbox, { key: 'second' })
+  expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([201, null])
+  expect((await stored(sandbox.dataDir)).payments).toHaveLength(2)
+})
+
+test('the disk fills up: 503 and no payment; with room again, each key has exactly its one', async () => {
+  const blocks = 400
+  const full = await startSandbox({ shell: `ulimit -f ${blocks}` })
+  const created = new Map<string, string>()
+  let refused: Answer | undefined
+  for (let number = 0; refused === undefined && number < 200; number++) {
+    const answer = await pay(full, { key: `k${number}` })
+    if (answer.status === 201) created.set(`k${number}`, answer.text)
+    else refused = answer
+  }
+  expect(created.size).toBeGreaterThan(0)
+  expectUnavailable(refused)
+  await full.stop('SIGKILL')
+  expect((await stored(full.dataDir)).payments).toHaveLength(created.size)
+
+  const roomy = await startSandbox({ dataDir: full.dataDir })
+  for (const [key, text] of created) expect((await pay(roomy, { key })).text).toBe(text)
+  await expect.poll(async () => (await pay(roomy, { key: `k${created.size}` })).status).toBe(201)
+  expect((await stored(full.dataDir)).payments).toHaveLength(created.size + 1)
+})
+
+test('clients that send rubbish or leave in the middle stop nothing', async () => {
+  const sandbox = await startSandbox()
+  expect(await exchange(sandbox, '\x16\x03\x01\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /)
+  const leave = new AbortController()
+  const neverEnding = new ReadableStream({ pull: () => leave.abort() })
+  const headers = { ...acme, 'content-type': 'application/json', 'idempotency-key': 'k' }
+  const init = { method: 'POST', headers, body: neverEnding, duplex: 'half', signal: leave.signal } as const
+  await expect(fetch(`${sandbox.url}/payments`, init)).rejects.toThrow()
+  expect((await pay(sandbox, { body: coffee })).status).toBe(201)
+  expect(sandbox.printed.stderr).toBe('')
+})
+
+function expectUnavailable(answer: Answer | undefined): void {
+  expect(answer).toMatchObject({ status: 503, json: { status: 503, retry_after: 1 } })
+  expect(answer?.headers.get('content-type')).toBe('application/problem+json')
+  expect(answer?.headers.get('retry-after')).toBe('1')
+}

@@ -1,0 +1,74 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sqliteStore } from 'hapax/sqlite'
+import { expect, test } from 'vitest'
+import { pay } from './payment-client.js'
+import { emptyDirectory, refusedStart, startSandbox } from './sandbox-process.js'
+
+test('it says where it serves, in one line and nothing else, and creates its directory', async () => {
+  const dataDir = join(await emptyDirectory(), 'some', 'where')
+  const sandbox = await startSandbox({ dataDir })
+  expect((await pay(sandbox)).status).toBe(201)
+  expect(sandbox.printed.stdout).toBe(`ready ${sandbox.url}\n`)
+  expect(sandbox.printed.stderr).toBe('')
+  expect(new URL(sandbox.url).hostname).toBe('127.0.0.1')
+})
+
+test('its data survives a restart, and a retry gets the same bytes', async () => {
+  const first = await startSandbox()
+  const created = await pay(first, { key: 'k' })
+  expect(await first.stop('SIGTERM')).toBe(0)
+  const second = await startSandbox({ dataDir: first.dataDir })
+  const again = await pay(second, { key: 'k' })
+  expect([again.status, again.headers.get('idempotent-replayed'), again.text]).toEqual([201, 'true', created.text])
+})
+
+test('a setting that makes no sense is refused by its name', async () => {
+  for (const [name, value] of [
+    ['PORT', 'abc'],
+    ['PORT', '65536'],
+    ['PORT', '-1'],
+    ['SANDBOX_DELAY_MS', '60001'],
+    ['SANDBOX_LEASE_SECONDS', '0'],
+  ] as const) {
+    expect(await refusedStart({ [name]: value })).toEqual(refusal(`${name} is "${value}"; give a whole number from`))
+  }
+})
+
+test('a port that is taken is refused, and the answer is named', async () => {
+  const { url } = await startSandbox()
+  expect(await refusedStart({ PORT: new URL(url).port })).toEqual(refusal('EADDRINUSE.* free port in PORT'))
+})
+
+test('a host that is not ours is refused', async () => {
+  expect(await refusedStart({ HOST: '192.0.2.1' })).toEqual(refusal('EADDRNOTAVAIL.* HOST'))
+})
+
+test('a data directory that cannot be created is refused', async () => {
+  const file = join(await emptyDirectory(), 'file')
+  await writeFile(file, '')
+  expect(await refusedStart({ HAPAX_DATA_DIR: join(file, 'data') })).toEqual(refusal('ENOTDIR.* HAPAX_DATA_DIR'))
+})
+
+test('a database that is garbage, or a directory, is refused', async () => {
+  const garbage = await emptyDirectory()
+  await writeFile(join(garbage, 'hapax.db'), 'this is no database, and long enough to be read as one'.repeat(100))
+  expect(await refusedStart({ HAPAX_DATA_DIR: garbage })).toEqual(refusal('not a SQLite database'))
+  const directory = await emptyDirectory()
+  await mkdir(join(directory, 'hapax.db'))
+  expect(await refusedStart({ HAPAX_DATA_DIR: directory })).toEqual(refusal('is a directory'))
+})
+
+test('a database of a newer release is refused and left as it was', async () => {
+  const dataDir = await emptyDirectory()
+  const store = sqliteStore({ path: join(dataDir, 'hapax.db') })
+  await store.open()
+  await store.query({ sql: `insert into hapax_schema (version, name, applied_at) values (999, 'from-the-future', 0)` })
+  await store.close()
+  expect(await refusedStart({ HAPAX_DATA_DIR: dataDir })).toEqual(refusal('has schema 999, this release knows'))
+})
+
+/** One line on stderr that says why and what to do, nothing on stdout, and exit code 1. */
+function refusal(reason: string) {
+  return { code: 1, stdout: '', stderr: expect.stringMatching(new RegExp(`^cannot start: [^\n]*${reason}[^\n]*\n$`)) }
+}

@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { pay, stored, whileRunning } from './payment-client.js'
+import { type SandboxProcess, startSandbox } from './sandbox-process.js'
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} lets a running payment finish, takes no other, and ends with 0`, async () => {
+    const sandbox = await startSandbox({ env: { SANDBOX_DELAY_MS: '600' } })
+    const running = pay(sandbox, { key: 'k' })
+    await whileRunning(sandbox, { key: 'k' })
+    const exited = sandbox.stop(signal)
+    await expect.poll(() => pay(sandbox).catch(() => 'refused')).toBe('refused')
+    expect((await running).status).toBe(201)
+    expect(await exited).toBe(0)
+    expect((await stored(sandbox.dataDir)).payments).toHaveLength(1)
+  })
+}
+
+test('connections that ask nothing do not hold it up', async () => {
+  const sandbox = await startSandbox()
+  const { hostname, port } = new URL(sandbox.url)
+  const silent = connect({ host: hostname, port: Number(port) })
+  await once(silent, 'connect')
+  await pay(sandbox)
+  const startedAt = performance.now()
+  expect(await sandbox.stop('SIGTERM')).toBe(0)
+  expect(performance.now() - startedAt).toBeLessThan(3_000)
+})
+
+test('the Ctrl-C that npm passes on a second time is the same Ctrl-C', async () => {
+  const sandbox = await startSandbox({ env: { SANDBOX_DELAY_MS: '600' } })
+  const running = pay(sandbox, { key: 'k' })
+  await whileRunning(sandbox, { key: 'k' })
+  sandbox.child.kill('SIGINT')
+  await stopping(sandbox)
+  expect(await sandbox.stop('SIGINT')).toBe(0)
+  expect((await running).status).toBe(201)
+})
+
+test('a second signal ends it at once, and what it interrupted is no payment', async () => {
+  const sandbox = await startSandbox({ env: { SANDBOX_DELAY_MS: '60000' } })
+  const running = pay(sandbox, { key: 'k' }).catch(() => 'cut off')
+  await whileRunning(sandbox, { key: 'k' })
+  sandbox.child.kill('SIGTERM')
+  await stopping(sandbox)
+  const again = setInterval(() => sandbox.child.kill('SIGTERM'), 50)
+  expect(await sandbox.stop('SIGTERM')).toBe(1)
+  clearInterval(again)
+  expect(await running).toBe('cut off')
+  expect((await stored(sandbox.dataDir)).payments).toEqual([])
+})
+
+function stopping(sandbox: SandboxProcess) {
+  return expect.poll(() => sandbox.printed.stderr).toContain('stopping')
+}
