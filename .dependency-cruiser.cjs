@@ -31,7 +31,7 @@ function allowed([name, { imports = [], modules = [] }]) {
   const from = { path: path(name) }
   return [
     { from, to: { path: ['kernel', name, ...imports].map(path) } },
-    ...modules.map((module) => ({ from, to: { path: `^(node:|node_modules/)?${module}(/|$)` } })),
+    ...modules.map((module) => ({ from, to: { path: `^(node:)?${module}(/|$)|(^|/)node_modules/${module}/` } })),
   ]
 }
 

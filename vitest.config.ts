@@ -18,7 +18,12 @@ export default defineConfig({
         test: {
           name: 'types',
           include: [],
-          typecheck: { enabled: true, only: true, include: ['test/types/**/*.test-d.ts'] },
+          typecheck: {
+            enabled: true,
+            only: true,
+            include: ['test/types/**/*.test-d.ts'],
+            tsconfig: 'test/types/tsconfig.json',
+          },
         },
       },
     ],

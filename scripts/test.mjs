@@ -34,22 +34,31 @@ async function runEverything() {
   if (!isAcceptanceOnly) parts.push(await runScript('package'))
 }
 
-/** Tests that need a server we do not have say so and are skipped; on CI that is a failure. */
 async function runTests() {
-  /** @type {import('./postgres.mjs').Postgres} */
-  let postgres = { kind: 'missing', reason: 'it was not started' }
-  await add('postgres', async () => {
-    postgres = await startPostgres(console.log)
-    console.log(postgres.kind === 'running' ? `from ${postgres.source}` : `no PostgreSQL: ${postgres.reason}`)
-    if (postgres.kind === 'running') return 'passed'
-    return process.env.CI === 'true' ? 'failed' : 'skipped'
-  })
+  const postgres = await startServer()
   await add('tests', async () => {
     const { passed, ...found } = await runVitest(isAcceptanceOnly ? 'test/acceptance' : '', postgres)
     results = found
     return passed ? 'passed' : 'failed'
   })
   if (postgres.kind === 'running') await postgres.stop()
+}
+
+/**
+ * Tests that need a server we do not have say so and are skipped; on CI that fails the run.
+ *
+ * @returns {Promise<import('./postgres.mjs').Postgres>}
+ */
+async function startServer() {
+  /** @type {import('./postgres.mjs').Postgres} */
+  let postgres = { kind: 'missing', reason: 'it could not be looked for' }
+  await add('postgres', async () => {
+    postgres = await startPostgres(console.log)
+    console.log(postgres.kind === 'running' ? `from ${postgres.source}` : `no PostgreSQL: ${postgres.reason}`)
+    if (postgres.kind === 'running') return 'passed'
+    return process.env.CI === 'true' ? 'failed' : 'skipped'
+  })
+  return postgres
 }
 
 /**

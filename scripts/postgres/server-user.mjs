@@ -28,7 +28,10 @@ export function reachableTemporaryFolder() {
   return folder
 }
 
-/** @param {string} folder */
+/**
+ * @param {string} folder
+ * @returns {boolean}
+ */
 function isReachable(folder) {
   const canEnter = (statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & 0o001
   const parent = dirname(resolve(folder))

@@ -17,23 +17,97 @@ export type NumberForm = 'exact' | 'ieee754'
  */
 export function respellNumber(draft: Draft, start: number, end: number, form: NumberForm): void {
   draft.reserve(end - start + longestAddition)
-  switch (form) {
-    case 'exact':
-      return putExact(draft, decimalAt(draft.source, start, end))
-    case 'ieee754': {
-      const double = Number(Buffer.from(draft.source.subarray(start, end)).toString('latin1'))
-      if (Number.isFinite(double)) return draft.putAscii(String(double))
-      draft.flaw ??= 'number_out_of_range'
-    }
+  const held = form === 'exact' ? putExact(draft, start, end) : putDouble(draft, start, end)
+  if (!held) draft.flaw ??= 'number_out_of_range'
+}
+
+/** More than a point, zeros up to the 21st place and an exponent can add to the digits of a number. */
+const longestAddition = 64
+
+/** Whether a number is in both forms already: a whole one with few enough digits for a double, as most numbers are. */
+export function isPlainNumber(bytes: Uint8Array, start: number, end: number): boolean {
+  const first = bytes[start] === ascii.minus ? start + 1 : start
+  if (end - first > 15 || (bytes[first] === ascii.zero && end - start > 1)) return false
+  for (let at = first; at < end; at += 1) if (!isDigit(bytes[at])) return false
+  return true
+}
+
+function putDouble(draft: Draft, start: number, end: number): boolean {
+  const double = Number(Buffer.from(draft.source.subarray(start, end)).toString('latin1'))
+  if (Number.isFinite(double)) draft.putAscii(String(double))
+  return Number.isFinite(double)
+}
+
+function putExact(draft: Draft, start: number, end: number): boolean {
+  const { source } = draft
+  let mark = start
+  while (mark < end && !isExponentMark(source[mark])) mark += 1
+  let point = start
+  while (point < mark && source[point] !== ascii.point) point += 1
+  let first = start
+  while (first < mark && !isSignificant(source[first])) first += 1
+  if (first === mark) {
+    draft.put(ascii.zero)
+    return true
+  }
+  let last = mark - 1
+  while (!isSignificant(source[last])) last -= 1
+  const shift = exponentAt(source, mark + 1, end)
+  if (Math.abs(shift) > farthestShift) return false
+  if (source[start] === ascii.minus) draft.put(ascii.minus)
+  const wholeDigits = first < point ? point - first : point - first + 1
+  putLayout(draft, { first, last, point }, wholeDigits + shift)
+  return true
+}
+
+/** Well inside the safe integers: an exponent up to here, plus the length of any text, is still counted exactly. */
+const farthestShift = 1e15
+
+function isSignificant(byte: number | undefined): boolean {
+  return byte !== ascii.zero && isDigit(byte)
+}
+
+/** Stops counting once it is past every exponent that is allowed. */
+function exponentAt(bytes: Uint8Array, start: number, end: number): number {
+  let exponent = 0
+  for (let at = start; at < end && exponent <= farthestShift; at += 1) {
+    const here = bytes[at]
+    if (here !== undefined && isDigit(here)) exponent = exponent * 10 + here - ascii.zero
+  }
+  return bytes[start] === ascii.minus ? -exponent : exponent
+}
+
+/** The digits of a number in the source: from the first to the last that is not zero, around its point. */
+interface Digits {
+  readonly first: number
+  readonly last: number
+  readonly point: number
+}
+
+/** The layout of Number::toString in ECMA-262 for 0.`digits` × 10^`scale`, for digits of any length. */
+function putLayout(draft: Draft, digits: Digits, scale: number): void {
+  const { first, last, point } = digits
+  const count = last - first + (first < point && point < last ? 0 : 1)
+  if (-6 < scale && scale <= 0) {
+    draft.putAscii(`0.${'0'.repeat(-scale)}`)
+    putDigits(draft, digits, 0, count)
+  } else if (0 < scale && scale <= 21) {
+    putDigits(draft, digits, 0, Math.min(count, scale))
+    if (count < scale) draft.putAscii('0'.repeat(scale - count))
+    if (count > scale) draft.put(ascii.point)
+    putDigits(draft, digits, scale, count)
+  } else {
+    putDigits(draft, digits, 0, 1)
+    if (count > 1) draft.put(ascii.point)
+    putDigits(draft, digits, 1, count)
+    draft.putAscii(`e${scale > 0 ? '+' : '-'}${Math.abs(scale - 1)}`)
   }
 }
 
-/** More than a point, zeros up to the 21st place, and an exponent can add to the digits of a number. */
-const longestAddition = 64
-
-/** Whether a number is in both forms already: an integer with few enough digits for a double, as most numbers are. */
-export function isPlainInteger(bytes: Uint8Array, start: number, end: number): boolean {
-  const first = bytes[start] === ascii.minus ? start + 1 : start
-  if (end - first > 15 || (bytes[first] === ascii.zero && end - start > 1)) return false
-  return isDigit(bytes[end - 1]) && !holdsMark(bytes, first, end)
+/** Writes the digits numbered `from` up to `to`, stepping over the point. */
+function putDigits(draft: Draft, { first, point }: Digits, from: number, to: number): void {
+  for (let index = from; index < to; index += 1) {
+    const at = first + index
+    draft.put(draft.source[first < point && at >= point ? at + 1 : at] as number)
+  }
 }

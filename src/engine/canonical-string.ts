@@ -2,7 +2,9 @@ import type { Draft } from './canonical-draft.js'
 import { ascii, nowhere } from './canonical-scan.js'
 
 /** The escapes of one letter, by that letter, and what they stand for. */
-const short = new Map([...'"\\/bfnrt'].map((letter, index) => [letter.charCodeAt(0), '"\\/\b\f\n\r\t'.charCodeAt(index)]))
+const short = new Map(
+  [...'"\\/bfnrt'].map((letter, index) => [letter.charCodeAt(0), '"\\/\b\f\n\r\t'.charCodeAt(index)]),
+)
 
 /** The same the other way round. A solidus needs no escape. */
 const shortFor = new Map([...short].filter(([letter]) => letter !== 0x2f).map(([letter, unit]) => [unit, letter]))

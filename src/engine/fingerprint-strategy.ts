@@ -1,7 +1,8 @@
 import { HapaxError } from '../kernel/errors.js'
 import { canonicalTree, type OpaqueReason } from './canonical.js'
-import type { JsonNode } from './canonical-node.js'
-import { type FieldPath, fieldAt, namesOf, without } from './fingerprint-fields.js'
+import { type JsonTree, root } from './canonical-tree.js'
+import { writeCanonical } from './canonical-write.js'
+import { dropField, type FieldPath, fieldAt, namesOf } from './fingerprint-fields.js'
 import { formName, formPairs } from './fingerprint-form.js'
 import { isForm, isJson, mediaTypeOf } from './fingerprint-media.js'
 import type { FingerprintSource } from './fingerprint-source.js'
@@ -56,34 +57,37 @@ function bytes({ body }: FingerprintSource): Payload {
 }
 
 /** An empty body is not JSON, but nothing about it is in doubt either. */
-function fromJson(source: FingerprintSource, shape: (root: JsonNode) => Payload, onOpaque: OnOpaque): Payload {
+function fromJson(source: FingerprintSource, shape: (tree: JsonTree) => Payload, onOpaque: OnOpaque): Payload {
   if (source.body.byteLength === 0) return bytes(source)
   const parsed = canonicalTree(source.body)
-  if (parsed.kind === 'tree') return shape(parsed.root)
+  if (parsed.kind === 'tree') return shape(parsed.tree)
   onOpaque(parsed.reason)
   return bytes(source)
 }
 
-function whole(root: JsonNode): Payload {
-  return ['json', root.text]
+function whole(tree: JsonTree): Payload {
+  return ['json', writeCanonical(tree, root)]
 }
 
 function fields(strategy: FieldsStrategy, source: FingerprintSource, onOpaque: OnOpaque): Payload {
   const mediaType = mediaTypeOf(source.mediaType)
   if (isForm(mediaType)) return formFields(strategy, source)
-  if (isJson(mediaType)) return fromJson(source, (root) => jsonFields(strategy, root), onOpaque)
+  if (isJson(mediaType)) return fromJson(source, (tree) => jsonFields(strategy, tree), onOpaque)
   if (source.body.byteLength > 0) onOpaque('not_json')
   return bytes(source)
 }
 
-function jsonFields({ select, exclude }: FieldsStrategy, root: JsonNode): Payload {
-  if (select === undefined) return whole(exclude.map(namesOf).reduce(without, root))
-  const parts: string[] = []
-  for (const path of sortedPaths(select)) {
-    const found = fieldAt(root, path)
-    if (found.kind === 'present') parts.push(JSON.stringify([path, found.depth]), found.text)
+function jsonFields({ select, exclude }: FieldsStrategy, tree: JsonTree): Payload {
+  if (select === undefined) {
+    for (const path of exclude) dropField(tree, namesOf(path))
+    return whole(tree)
   }
-  return parts.length === 0 ? whole(root) : ['json fields', ...parts]
+  const parts: (string | Uint8Array)[] = []
+  for (const path of sortedPaths(select)) {
+    const field = fieldAt(tree, path)
+    if (field !== undefined) parts.push(JSON.stringify([path, field.depth]), writeCanonical(tree, field.value))
+  }
+  return parts.length === 0 ? whole(tree) : ['json fields', ...parts]
 }
 
 function formFields({ select, exclude }: FieldsStrategy, source: FingerprintSource): Payload {

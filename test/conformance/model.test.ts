@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { type Claim, nextState, type Store, type StoredRecord } from 'hapax'
 import type { StoreBench, StoreHarness } from 'hapax/conformance'
 import { expect, test } from 'vitest'
-import { isExpired } from '../../src/engine/transitions.js'
+import { isExpired } from '../../dist/engine/transitions.js'
 import { memoryHarness } from './memory-harness.js'
 import { aStep, callOf, type History, happeningsOf, type ModelStep, names, type Standing } from './model-steps.js'
 

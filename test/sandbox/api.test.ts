@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
-import { acme, ask, coffee, globex, pay, post, stored } from './payment-client.js'
-import { startSandbox } from './sandbox-process.js'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { acme, ask, coffee, globex, pay, post, recordsOf } from './payment-client.js'
+import { type SandboxProcess, startSandbox } from './sandbox-process.js'
+
+let sandbox: SandboxProcess
+beforeAll(async () => {
+  sandbox = await startSandbox()
+})
 
 const problemJson = 'application/problem+json'
 
 test('a payment is created, found by its tenant and nobody else [S2-017]', async () => {
-  const sandbox = await startSandbox()
   const created = await pay(sandbox, { body: { ...coffee, currency: 'KRW', metadata: { order: 'A-17' } } })
   expect(created.status).toBe(201)
   expect(created.json).toEqual({
@@ -26,7 +30,6 @@ test('a payment is created, found by its tenant and nobody else [S2-017]', async
 })
 
 test('the largest amount comes back as the number it was', async () => {
-  const sandbox = await startSandbox()
   const amountCents = Number.MAX_SAFE_INTEGER
   const { json } = await pay(sandbox, { body: { ...coffee, amountCents } })
   expect((await ask(sandbox, `/payments/${json['id']}`, { headers: acme })).json['amountCents']).toBe(amountCents)
@@ -67,17 +70,16 @@ const invalidBodies = {
   },
 }
 
-describe('a request that is refused reserves nothing: its key is as good as new', async () => {
+describe('a request that is refused reserves nothing: its key is as good as new', () => {
   for (const [ids, bodies] of Object.entries(invalidBodies)) {
     test(`400 for ${Object.keys(bodies).join(', ')} ${ids}`, async () => {
-      const sandbox = await startSandbox()
       const key = randomUUID()
       for (const body of Object.values(bodies)) {
         const refused = await pay(sandbox, { key, body })
         expect(refused).toMatchObject({ status: 400, json: { code: 'request_invalid', status: 400 } })
         expect(refused.headers.get('content-type')).toBe(problemJson)
       }
-      expect((await stored(sandbox.dataDir)).records).toEqual([])
+      expect(await recordsOf(sandbox.dataDir, key)).toEqual([])
       const accepted = await pay(sandbox, { key })
       expect(accepted.status).toBe(201)
       expect(accepted.headers.get('idempotent-replayed')).toBeNull()
@@ -85,21 +87,20 @@ describe('a request that is refused reserves nothing: its key is as good as new'
   }
 
   test('401 without a token or with an unknown one, and it says which scheme', async () => {
-    const sandbox = await startSandbox()
-    const key = { 'idempotency-key': 'k' }
+    const key = randomUUID()
     for (const authorization of [undefined, 'Bearer', 'Bearer ohk_test_nobody', 'Basic b2hrX3Rlc3RfYWNtZTo=']) {
-      const headers = authorization === undefined ? key : { ...key, authorization }
+      const headers = { 'idempotency-key': key, ...(authorization !== undefined && { authorization }) }
       const refused = await post(sandbox, JSON.stringify(coffee), headers)
       expect(refused).toMatchObject({ status: 401, json: { code: 'unauthenticated' } })
       expect(refused.headers.get('www-authenticate')).toMatch(/^Bearer realm=/)
     }
     expect((await ask(sandbox, '/payments/pay_1')).status).toBe(401)
-    expect((await stored(sandbox.dataDir)).records).toEqual([])
+    expect(await recordsOf(sandbox.dataDir, key)).toEqual([])
   })
 
   test('400, 413 and 415 for a body that is no JSON, over 1 MB, or of another kind', async () => {
-    const sandbox = await startSandbox()
-    const headers = { ...acme, 'idempotency-key': 'k' }
+    const key = randomUUID()
+    const headers = { ...acme, 'idempotency-key': key }
     for (const body of ['', '{', 'null null', new Uint8Array([0x22, 0xff, 0x22])]) {
       expect(await post(sandbox, body, headers)).toMatchObject({ status: 400, json: { code: 'body_not_json' } })
     }
@@ -109,20 +110,19 @@ describe('a request that is refused reserves nothing: its key is as good as new'
       const refused = await post(sandbox, JSON.stringify(coffee), { ...headers, ...kind })
       expect(refused).toMatchObject({ status: 415, json: { code: 'media_type_unsupported' } })
     }
-    expect((await stored(sandbox.dataDir)).records).toEqual([])
-    expect((await pay(sandbox, { key: 'k' })).status).toBe(201)
+    expect(await recordsOf(sandbox.dataDir, key)).toEqual([])
+    expect((await pay(sandbox, { key })).status).toBe(201)
   })
 
   test('a body nested 100,000 deep ends in 400', async () => {
-    const sandbox = await startSandbox()
+    const key = randomUUID()
     const body = `{"customerId":"c","amountCents":1,"currency":"USD","x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
-    expect((await post(sandbox, body, { ...acme, 'idempotency-key': 'k' })).status).toBe(400)
-    expect((await stored(sandbox.dataDir)).records).toEqual([])
+    expect((await post(sandbox, body, { ...acme, 'idempotency-key': key })).status).toBe(400)
+    expect(await recordsOf(sandbox.dataDir, key)).toEqual([])
   })
 })
 
 test('404 for what does not exist, 405 with Allow for another method', async () => {
-  const sandbox = await startSandbox()
   for (const path of ['/', '/payment', '/payments/', '/payments/a/b', '//', '/%zz']) {
     expect(await ask(sandbox, path, { headers: acme })).toMatchObject({ status: 404, json: { code: 'not_found' } })
   }
@@ -137,7 +137,6 @@ test('404 for what does not exist, 405 with Allow for another method', async () 
 })
 
 test('every problem says type, title, status, detail and code, and is never cached', async () => {
-  const sandbox = await startSandbox()
   const { headers, json } = await ask(sandbox, '/nothing')
   expect(headers.get('content-type')).toBe(problemJson)
   expect(headers.get('cache-control')).toBe('no-store')

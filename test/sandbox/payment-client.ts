@@ -4,13 +4,15 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { StoredRecord } from 'hapax'
-import { sqliteStore } from 'hapax/sqlite'
+import { type SqliteStore, sqliteStore } from 'hapax/sqlite'
 import { expect, vi } from 'vitest'
 import type { SandboxProcess } from './sandbox-process.js'
 
 /** What the sandbox is asked over real HTTP, what it answers, and what then lies in its database. */
 
 export const coffee = { customerId: 'cus_1', amountCents: 450, currency: 'USD' }
+/** A payment of a customer whom no other test knows. */
+export const tea = () => ({ ...coffee, customerId: `cus_${randomUUID()}` })
 export const acme = { authorization: 'Bearer ohk_test_acme' }
 export const globex = { authorization: 'Bearer ohk_test_globex' }
 
@@ -40,7 +42,11 @@ export function pay(sandbox: SandboxProcess, { key = randomUUID(), body = coffee
 
 /** A body as it is, with the headers given and `Content-Type: application/json` unless they name another. */
 export function post(sandbox: SandboxProcess, body: string | Uint8Array, headers: Record<string, string>) {
-  return ask(sandbox, '/payments', { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body })
+  return ask(sandbox, '/payments', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  })
 }
 
 /** Bytes that no HTTP client would send, and the whole text that comes back. */
@@ -52,9 +58,9 @@ export async function exchange({ url }: SandboxProcess, request: string): Promis
   return text(socket)
 }
 
-/** A well-formed payment as bytes, with the header lines given. The connection closes behind the answer. */
-export function rawPayment(headerLines: readonly string[]): string {
-  const body = JSON.stringify(coffee)
+/** A payment as bytes, with the header lines given. The connection closes behind the answer. */
+export function rawPayment(payment: unknown, headerLines: readonly string[]): string {
+  const body = JSON.stringify(payment)
   const lines = [
     'POST /payments HTTP/1.1',
     'Host: sandbox',
@@ -72,14 +78,28 @@ export async function whileRunning(sandbox: SandboxProcess, attempt: Required<Pi
   await vi.waitFor(async () => expect((await pay(sandbox, attempt)).status).toBe(409), { timeout: 5_000, interval: 20 })
 }
 
-/** Looks into the database of a sandbox, whether it runs or not. */
-export async function stored(dataDir: string): Promise<{ payments: string[]; records: readonly StoredRecord[] }> {
+/** The ids of a customer's payments, read from the database of a sandbox, whether it runs or not. */
+export function paymentsOf(dataDir: string, { customerId } = coffee): Promise<string[]> {
+  return reading(dataDir, async (store) => {
+    const parameters = [customerId]
+    const { rows } = await store.query({ sql: 'select id from payments where customer_id = ?', parameters })
+    return rows.map(({ id }) => String(id))
+  })
+}
+
+/** What Hapax keeps of a key in the database of a sandbox. */
+export function recordsOf(dataDir: string, key: string): Promise<StoredRecord[]> {
+  return reading(dataDir, async (store) => {
+    const { records } = await store.list({ limit: 1_000 })
+    return records.filter((record) => record.key === key)
+  })
+}
+
+async function reading<T>(dataDir: string, read: (store: SqliteStore) => Promise<T>): Promise<T> {
   const store = sqliteStore({ path: join(dataDir, 'hapax.db') })
   await store.open()
   try {
-    const { rows } = await store.query({ sql: 'select id from payments order by id' })
-    const { records } = await store.list({ limit: 1_000 })
-    return { payments: rows.map(({ id }) => String(id)), records }
+    return await read(store)
   } finally {
     await store.close()
   }

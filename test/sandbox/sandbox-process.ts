@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { afterAll } from 'vitest'
 
-/** The real sandbox, as a process of its own on a free port. Whatever a test leaves running ends with the test. */
+/** The real sandbox, as a process of its own on a free port. Whatever a test file leaves behind ends with it. */
 export interface SandboxProcess {
   readonly url: string
   readonly dataDir: string
@@ -25,6 +25,12 @@ interface Settings {
   /** A POSIX shell line that runs first, such as a limit for the process. */
   readonly shell?: string
 }
+
+const leftBehind: (() => Promise<void>)[] = []
+afterAll(async () => {
+  // Last in, first out: a process ends before its directory goes.
+  for (const remove of leftBehind.reverse()) await remove()
+})
 
 const program = fileURLToPath(new URL('../../examples/sandbox/dist/main.js', import.meta.url))
 
@@ -48,7 +54,9 @@ export async function startSandbox(settings: Settings = {}): Promise<SandboxProc
 }
 
 /** Starts it where it must refuse, and gives what it said. */
-export async function refusedStart(env: Record<string, string>): Promise<{ code: number | null; stdout: string; stderr: string }> {
+export async function refusedStart(
+  env: Record<string, string>,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const { printed, exited } = launch({ env, dataDir: env['HAPAX_DATA_DIR'] ?? (await emptyDirectory()) })
   const code = await exited
   return { code, ...printed }
@@ -56,7 +64,7 @@ export async function refusedStart(env: Record<string, string>): Promise<{ code:
 
 export async function emptyDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'hapax-sandbox-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  leftBehind.push(() => rm(directory, { recursive: true, force: true }))
   return directory
 }
 
@@ -74,7 +82,7 @@ function launch({ dataDir, env = {}, shell = ':' }: Settings & { readonly dataDi
     printed.stderr += chunk
   })
   const exited = once(child, 'close').then(([code]) => code as number | null)
-  onTestFinished(async () => {
+  leftBehind.push(async () => {
     child.kill('SIGKILL')
     await exited
   })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { pay, stored, whileRunning } from './payment-client.js'
+import { pay, paymentsOf, whileRunning } from './payment-client.js'
 import { type SandboxProcess, startSandbox } from './sandbox-process.js'
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -13,7 +13,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     await expect.poll(() => pay(sandbox).catch(() => 'refused')).toBe('refused')
     expect((await running).status).toBe(201)
     expect(await exited).toBe(0)
-    expect((await stored(sandbox.dataDir)).payments).toHaveLength(1)
+    expect(await paymentsOf(sandbox.dataDir)).toHaveLength(1)
   })
 }
 
@@ -48,7 +48,7 @@ test('a second signal ends it at once, and what it interrupted is no payment', a
   expect(await sandbox.stop('SIGTERM')).toBe(1)
   clearInterval(again)
   expect(await running).toBe('cut off')
-  expect((await stored(sandbox.dataDir)).payments).toEqual([])
+  expect(await paymentsOf(sandbox.dataDir)).toEqual([])
 })
 
 function stopping(sandbox: SandboxProcess) {

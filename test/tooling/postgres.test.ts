@@ -5,7 +5,9 @@ const url = process.env.HAPAX_TEST_POSTGRES_URL
 const missing = process.env.HAPAX_TEST_POSTGRES_MISSING ?? 'npm test starts the server'
 
 test.skipIf(url === undefined)(
-  url === undefined ? `the PostgreSQL of the tests is a real server (skipped: ${missing})` : 'the PostgreSQL of the tests is a real server',
+  url === undefined
+    ? `the PostgreSQL of the tests is a real server (skipped: ${missing})`
+    : 'the PostgreSQL of the tests is a real server',
   async () => {
     const client = new Client(url)
     await client.connect()

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { catalogue, type Engine, type HapaxError, isHapaxError, parseKeyHeader, type Policy, type Work } from 'hapax'
+import { catalogue, type Engine, type HapaxError, isHapaxError, type Policy, parseKeyHeader, type Work } from 'hapax'
 import { Problem } from './problem.js'
 import type { Reply } from './reply.js'
 

@@ -5,7 +5,7 @@ import { isHapaxError } from 'hapax'
 import { route } from './routes.js'
 import { openSandbox } from './sandbox.js'
 import { replyServer } from './server.js'
-import { type Settings, settingsFrom, StartRefused } from './settings.js'
+import { type Settings, StartRefused, settingsFrom } from './settings.js'
 import { stopOnSignal } from './stopping.js'
 
 /** The sandbox as a program: opens its data, serves, says so in one line, and stops when it is told to. */
@@ -23,7 +23,9 @@ async function listen(server: Server, { host, port }: Settings): Promise<void> {
     await once(server.listen(port, host), 'listening')
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new StartRefused(`Cannot serve there (${why}). Give a free port in PORT (0 takes any), an own address in HOST.`)
+    throw new StartRefused(
+      `Cannot serve there (${why}). Give a free port in PORT (0 takes any), an own address in HOST.`,
+    )
   }
 }
 

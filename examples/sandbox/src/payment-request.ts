@@ -17,7 +17,9 @@ export function paymentRequestOf(body: unknown): PaymentRequest {
   if (!isObject(body)) throw invalid('The body must be a JSON object.')
   const { customerId, amountCents, currency, metadata = {} } = body
   if (!isCustomerId(customerId)) {
-    throw invalid(`customerId must be a text of 1 to ${most.idLength} characters, not blank, without control characters.`)
+    throw invalid(
+      `customerId must be a text of 1 to ${most.idLength} characters, not blank, without control characters.`,
+    )
   }
   if (!isAmount(amountCents)) throw invalid(`amountCents must be a whole number from 1 to ${most.amountCents}.`)
   if (!isCurrency(currency)) throw invalid(`currency must be one of ${currencies.join(', ')}.`)

@@ -1,0 +1,45 @@
+import { compareNames } from './canonical-names.js'
+import { type JsonNode, type JsonTree, none } from './canonical-tree.js'
+
+/** The members of an object: their order, and finding and dropping one by its name. */
+
+export function compareMembers(tree: JsonTree, a: JsonNode, b: JsonNode): number {
+  return compareNames(tree.draft.bytes, tree.nameStartOf(a), tree.nameEndOf(a), tree.nameStartOf(b), tree.nameEndOf(b))
+}
+
+/** Links the members of an object in the order of their names. */
+export function sortMembers(tree: JsonTree, object: JsonNode): 'unique' | 'duplicate' {
+  const members: JsonNode[] = []
+  for (let member = tree.firstOf(object); member !== none; member = tree.nextOf(member)) members.push(member)
+  const sorted = Int32Array.from(members).sort((a, b) => compareMembers(tree, a, b))
+  let found: 'unique' | 'duplicate' = 'unique'
+  let last = none
+  for (const member of sorted) {
+    if (last !== none && compareMembers(tree, last, member) === 0) found = 'duplicate'
+    tree.link(object, last, member)
+    last = member
+  }
+  tree.link(object, last, none)
+  return found
+}
+
+/** `spelled` is the name as a canonical JSON string. */
+export function memberNamed(tree: JsonTree, object: JsonNode, spelled: Uint8Array): JsonNode | undefined {
+  for (let member = tree.firstOf(object); member !== none; member = tree.nextOf(member)) {
+    if (isNamed(tree, member, spelled)) return member
+  }
+  return undefined
+}
+
+export function dropMember(tree: JsonTree, object: JsonNode, dropped: JsonNode): void {
+  let last = none
+  for (let member = tree.firstOf(object); member !== none; member = tree.nextOf(member)) {
+    if (member === dropped) tree.link(object, last, tree.nextOf(member))
+    else last = member
+  }
+}
+
+function isNamed(tree: JsonTree, member: JsonNode, spelled: Uint8Array): boolean {
+  const name = tree.draft.bytes.subarray(tree.nameStartOf(member), tree.nameEndOf(member))
+  return Buffer.compare(name, spelled) === 0
+}

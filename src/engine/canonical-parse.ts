@@ -1,0 +1,171 @@
+import { limits } from '../kernel/limits.js'
+import { Draft, type Flaw } from './canonical-draft.js'
+import { compareMembers, sortMembers } from './canonical-members.js'
+import { isPlainNumber, type NumberForm, respellNumber } from './canonical-number.js'
+import { ascii, endOfBlank, endOfNumber, endOfPlainString, endOfWord, isDigit, nowhere } from './canonical-scan.js'
+import { respellString } from './canonical-string.js'
+import { type JsonNode, JsonTree, none } from './canonical-tree.js'
+
+/**
+ * Reads a JSON text into a tree of canonical tokens, or says what is wrong with it. It accepts what `JSON.parse`
+ * accepts and keeps what that loses: every digit of a number, and that a member was named twice. There is no
+ * recursion, so depth costs no stack; the limit is there because those who read the body after us may be less careful.
+ */
+export function parseCanonical(source: Uint8Array, numbers: NumberForm): JsonTree | Flaw {
+  return new Parser(source, numbers).parse()
+}
+
+/** An object or array whose end has not been reached. */
+interface Open {
+  readonly node: JsonNode
+  readonly closing: number
+  /** The child that was read last. */
+  last: JsonNode
+  order: 'ascending' | 'mixed'
+}
+
+class Parser {
+  readonly #source: Uint8Array
+  readonly #numbers: NumberForm
+  readonly #draft: Draft
+  readonly #tree: JsonTree
+  readonly #open: Open[] = []
+  #at = 0
+  /** The name of the member whose value comes next. */
+  #nameStart = 0
+  #nameEnd = 0
+  /** Where the token read last stands in the draft. */
+  #tokenStart = 0
+  #tokenEnd = 0
+
+  constructor(source: Uint8Array, numbers: NumberForm) {
+    this.#source = source
+    this.#numbers = numbers
+    this.#draft = new Draft(source)
+    this.#tree = new JsonTree(this.#draft)
+  }
+
+  /** A text that is no JSON at all is `not_json`, whatever else is wrong with it. */
+  parse(): JsonTree | Flaw {
+    for (;;) {
+      const begun = this.#begin()
+      if (begun === 'opened') continue
+      if (begun !== 'whole') return begun
+      const ended = this.#end()
+      if (ended === 'done') return this.#draft.flaw ?? this.#tree
+      if (ended !== 'more') return ended
+    }
+  }
+
+  /** Reads a whole value, or the beginning of one that holds others. */
+  #begin(): 'whole' | 'opened' | Flaw {
+    this.#at = endOfBlank(this.#source, this.#at)
+    switch (this.#source[this.#at]) {
+      case ascii.openBrace:
+        return this.#enter(ascii.closeBrace)
+      case ascii.openBracket:
+        return this.#enter(ascii.closeBracket)
+      default:
+        if (!this.#scalar()) return 'not_json'
+        this.#add(this.#tokenStart, this.#tokenEnd)
+        return 'whole'
+    }
+  }
+
+  #enter(closing: number): 'whole' | 'opened' | Flaw {
+    if (this.#open.length === limits.canonicalDepth) return 'too_deep'
+    const node = this.#add(this.#at, nowhere)
+    this.#at = endOfBlank(this.#source, this.#at + 1)
+    if (this.#source[this.#at] === closing) {
+      this.#at += 1
+      this.#tree.setEnd(node, this.#at)
+      return 'whole'
+    }
+    this.#open.push({ node, closing, last: none, order: 'ascending' })
+    return this.#toNextValue(closing) ? 'opened' : 'not_json'
+  }
+
+  /** Goes on to what follows a value: the next one, or the end of all that ends here. */
+  #end(): 'more' | 'done' | Flaw {
+    for (;;) {
+      this.#at = endOfBlank(this.#source, this.#at)
+      const container = this.#open.at(-1)
+      if (container === undefined) return this.#at === this.#source.length ? 'done' : 'not_json'
+      const here = this.#source[this.#at]
+      this.#at += 1
+      if (here === ascii.comma) return this.#toNextValue(container.closing) ? 'more' : 'not_json'
+      if (here !== container.closing) return 'not_json'
+      this.#close(container)
+    }
+  }
+
+  #close({ node, order }: Open): void {
+    this.#open.pop()
+    this.#tree.setEnd(node, this.#at)
+    if (order === 'mixed' && sortMembers(this.#tree, node) === 'duplicate') this.#draft.flaw ??= 'duplicate_member'
+  }
+
+  /** In an object, a value comes behind a name and a colon. */
+  #toNextValue(closing: number): boolean {
+    this.#nameEnd = 0
+    if (closing !== ascii.closeBrace) return true
+    this.#at = endOfBlank(this.#source, this.#at)
+    if (this.#source[this.#at] !== ascii.quote || !this.#string()) return false
+    this.#nameStart = this.#tokenStart
+    this.#nameEnd = this.#tokenEnd
+    this.#at = endOfBlank(this.#source, this.#at) + 1
+    return this.#source[this.#at - 1] === ascii.colon
+  }
+
+  /** Adds a value to the tree, behind its elder sibling. */
+  #add(start: number, end: number): JsonNode {
+    const node = this.#tree.add(start, end)
+    const container = this.#open.at(-1)
+    if (container === undefined) return node
+    this.#tree.link(container.node, container.last, node)
+    if (this.#nameEnd > 0) {
+      this.#tree.setName(node, this.#nameStart, this.#nameEnd)
+      if (container.last !== none && compareMembers(this.#tree, container.last, node) >= 0) container.order = 'mixed'
+    }
+    container.last = node
+    return node
+  }
+
+  #scalar(): boolean {
+    const here = this.#source[this.#at]
+    if (here === ascii.quote) return this.#string()
+    if (here === ascii.minus || isDigit(here)) return this.#number()
+    return this.#take(endOfWord(this.#source, this.#at))
+  }
+
+  #string(): boolean {
+    if (this.#take(endOfPlainString(this.#source, this.#at))) return true
+    const respelled = this.#draft.length
+    return this.#take(respellString(this.#draft, this.#at)) && this.#respelledFrom(respelled)
+  }
+
+  #number(): boolean {
+    const start = this.#at
+    const respelled = this.#draft.length
+    if (!this.#take(endOfNumber(this.#source, start))) return false
+    if (isPlainNumber(this.#source, start, this.#at)) return true
+    respellNumber(this.#draft, start, this.#at, this.#numbers)
+    return this.#respelledFrom(respelled)
+  }
+
+  /** The token ends there, if anywhere. */
+  #take(end: number): boolean {
+    if (end === nowhere) return false
+    this.#tokenStart = this.#at
+    this.#tokenEnd = end
+    this.#at = end
+    return true
+  }
+
+  /** The token is better read in the canonical spelling that begins there. */
+  #respelledFrom(start: number): true {
+    this.#tokenStart = start
+    this.#tokenEnd = this.#draft.length
+    return true
+  }
+}

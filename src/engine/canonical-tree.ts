@@ -1,0 +1,90 @@
+import type { Draft } from './canonical-draft.js'
+import { ascii } from './canonical-scan.js'
+
+/** One value of a JSON text, by its place in the tree. The root is 0. */
+export type JsonNode = number
+
+export const root: JsonNode = 0
+
+/** No node. The root is nobody's child and nobody's sibling, so its number is free to say so. */
+export const none: JsonNode = 0
+
+/** What is kept of each value: where it stands in the draft, its name if it is a member, its sibling and its child. */
+const start = 0
+const end = 1
+const nameStart = 2
+const nameEnd = 3
+const next = 4
+const first = 5
+const width = 6
+
+/** The values of a JSON text and how they hang together. An object's members are linked in the order of their names. */
+export class JsonTree {
+  readonly draft: Draft
+  #cells = new Int32Array(64 * width)
+  #used = 0
+
+  constructor(draft: Draft) {
+    this.draft = draft
+  }
+
+  add(from: number, to: number): JsonNode {
+    const node = this.#used
+    this.#used += width
+    if (this.#used > this.#cells.length) {
+      const grown = new Int32Array(2 * this.#cells.length)
+      grown.set(this.#cells)
+      this.#cells = grown
+    }
+    this.#cells[node + start] = from
+    this.#cells[node + end] = to
+    return node
+  }
+
+  startOf(node: JsonNode): number {
+    return this.#cells[node + start] as number
+  }
+
+  endOf(node: JsonNode): number {
+    return this.#cells[node + end] as number
+  }
+
+  setEnd(node: JsonNode, to: number): void {
+    this.#cells[node + end] = to
+  }
+
+  nameStartOf(node: JsonNode): number {
+    return this.#cells[node + nameStart] as number
+  }
+
+  nameEndOf(node: JsonNode): number {
+    return this.#cells[node + nameEnd] as number
+  }
+
+  setName(node: JsonNode, from: number, to: number): void {
+    this.#cells[node + nameStart] = from
+    this.#cells[node + nameEnd] = to
+  }
+
+  nextOf(node: JsonNode): JsonNode {
+    return this.#cells[node + next] as number
+  }
+
+  /** An object or an array, even an empty one. */
+  holdsOthers(node: JsonNode): boolean {
+    return this.isObject(node) || this.draft.bytes[this.startOf(node)] === ascii.openBracket
+  }
+
+  isObject(node: JsonNode): boolean {
+    return this.draft.bytes[this.startOf(node)] === ascii.openBrace
+  }
+
+  firstOf(node: JsonNode): JsonNode {
+    return this.#cells[node + first] as number
+  }
+
+  /** Puts `node` behind its sibling, or first in its parent when there is none. */
+  link(parent: JsonNode, sibling: JsonNode, node: JsonNode): void {
+    this.#cells[sibling === none ? parent + first : sibling + next] = node
+  }
+}

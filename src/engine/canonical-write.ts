@@ -1,0 +1,78 @@
+import { ascii } from './canonical-scan.js'
+import { type JsonNode, type JsonTree, none } from './canonical-tree.js'
+
+/** The canonical spelling of a value: what was read, without blanks, in the order of the tree. */
+export function writeCanonical(tree: JsonTree, value: JsonNode): Uint8Array {
+  return new Writer(tree).write(value)
+}
+
+class Writer {
+  readonly #tree: JsonTree
+  /** Nothing is written twice and every mark stands in the source, so the draft is never shorter than what comes out. */
+  readonly #out: Uint8Array
+  #length = 0
+
+  constructor(tree: JsonTree) {
+    this.#tree = tree
+    this.#out = Buffer.allocUnsafe(tree.draft.length)
+  }
+
+  /** Goes down before it goes on, and keeps the way back in a list, so that depth costs no stack. */
+  write(value: JsonNode): Uint8Array {
+    const open: JsonNode[] = []
+    let node = value
+    for (;;) {
+      if (open.length > 0) this.#name(node)
+      const inner = this.#begin(node)
+      if (inner !== none) {
+        open.push(node)
+        node = inner
+        continue
+      }
+      while (open.length > 0 && this.#tree.nextOf(node) === none) {
+        node = open.pop() as JsonNode
+        this.#close(node)
+      }
+      if (open.length === 0) return this.#out.subarray(0, this.#length)
+      this.#put(ascii.comma)
+      node = this.#tree.nextOf(node)
+    }
+  }
+  #name(node: JsonNode): void {
+    const nameEnd = this.#tree.nameEndOf(node)
+    if (nameEnd === 0) return
+    this.#copy(this.#tree.nameStartOf(node), nameEnd)
+    this.#put(ascii.colon)
+  }
+
+  /** Writes a whole value, or the opening mark of one that holds others, and answers the first of those. */
+  #begin(node: JsonNode): JsonNode {
+    const first = this.#tree.firstOf(node)
+    const start = this.#tree.startOf(node)
+    if (first !== none) this.#copy(start, start + 1)
+    else if (this.#tree.holdsOthers(node)) this.#empty(node)
+    else this.#copy(start, this.#tree.endOf(node))
+    return first
+  }
+
+  #empty(node: JsonNode): void {
+    const start = this.#tree.startOf(node)
+    this.#copy(start, start + 1)
+    this.#close(node)
+  }
+
+  #close(node: JsonNode): void {
+    const end = this.#tree.endOf(node)
+    this.#copy(end - 1, end)
+  }
+
+  #copy(start: number, end: number): void {
+    const { bytes } = this.#tree.draft
+    for (let at = start; at < end; at += 1) this.#put(bytes[at] as number)
+  }
+
+  #put(byte: number): void {
+    this.#out[this.#length] = byte
+    this.#length += 1
+  }
+}
