@@ -41,6 +41,8 @@ module.exports = {
     // What is deployed or shown uses Hapax as its users do: by its published entry points.
     { from: { path: '^(examples|apps)/([^/]+)/' }, to: { path: '^$1/$2/' } },
     { from: { path: '^(examples|apps)/' }, to: { dependencyTypes: ['npm', 'core'] } },
+    // A published name leads to the build; a relative path into it would be `local`.
+    { from: { path: '^(examples|apps)/' }, to: { path: '^dist/', dependencyTypes: ['undetermined'] } },
   ],
   allowedSeverity: 'error',
   forbidden: [

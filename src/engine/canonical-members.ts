@@ -1,26 +1,34 @@
 import { compareNames } from './canonical-names.js'
+import { sortByName } from './canonical-sort.js'
 import { type JsonNode, type JsonTree, none } from './canonical-tree.js'
 
 /** The members of an object: their order, and finding and dropping one by its name. */
 
 export function compareMembers(tree: JsonTree, a: JsonNode, b: JsonNode): number {
-  return compareNames(tree.draft.bytes, tree.nameStartOf(a), tree.nameEndOf(a), tree.nameStartOf(b), tree.nameEndOf(b))
+  return compareNames(tree.draft.bytes, tree.nameStartOf(a), tree.nameStartOf(b))
 }
 
 /** Links the members of an object in the order of their names. */
 export function sortMembers(tree: JsonTree, object: JsonNode): 'unique' | 'duplicate' {
-  const members: JsonNode[] = []
-  for (let member = tree.firstOf(object); member !== none; member = tree.nextOf(member)) members.push(member)
-  const sorted = Int32Array.from(members).sort((a, b) => compareMembers(tree, a, b))
+  const members = membersOf(tree, object)
+  sortByName(members, tree.draft.bytes, (member) => tree.nameStartOf(member))
   let found: 'unique' | 'duplicate' = 'unique'
   let last = none
-  for (const member of sorted) {
+  for (const member of members) {
     if (last !== none && compareMembers(tree, last, member) === 0) found = 'duplicate'
     tree.link(object, last, member)
     last = member
   }
   tree.link(object, last, none)
   return found
+}
+
+function membersOf(tree: JsonTree, object: JsonNode): Int32Array {
+  let count = 0
+  for (let member = tree.firstOf(object); member !== none; member = tree.nextOf(member)) count += 1
+  const members = new Int32Array(count)
+  for (let member = tree.firstOf(object), at = 0; member !== none; member = tree.nextOf(member), at += 1) members[at] = member
+  return members
 }
 
 /** `spelled` is the name as a canonical JSON string. */

@@ -2,46 +2,44 @@ import { ascii } from './canonical-scan.js'
 import { escapedUnit, escapeLength } from './canonical-string.js'
 
 /**
- * Compares two names by their UTF-16 code units, as RFC 8785 wants, though they stand here as canonical JSON strings
- * in UTF-8, with their quotes. One canonical spelling for each string makes it enough to look at the first place where
- * they differ.
+ * Names as RFC 8785 sorts them, by UTF-16 code units, though they stand here as canonical JSON strings in UTF-8. Each
+ * string has one canonical spelling, so it is enough to look at the first place where two of them differ.
  */
-export function compareNames(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  otherStart: number,
-  otherEnd: number,
-): number {
-  let at = start + 1
-  let other = otherStart + 1
-  while (at < end - 1 && other < otherEnd - 1) {
-    const mine = bytes[at] as number
-    const theirs = bytes[other] as number
-    if (mine === ascii.backslash || theirs === ascii.backslash) {
-      const difference = unitRank(bytes, at) - unitRank(bytes, other)
-      if (difference !== 0) return difference
-      at += escapeLength(bytes, at)
-      other += escapeLength(bytes, other)
-    } else {
-      if (mine !== theirs) return rank(mine) - rank(theirs)
+export function compareNames(bytes: Uint8Array, name: number, other: number): number {
+  let at = name + 1
+  let otherAt = other + 1
+  for (;;) {
+    const here = bytes[at]
+    if (here === bytes[otherAt] && here !== ascii.quote && here !== ascii.backslash) {
       at += 1
-      other += 1
+      otherAt += 1
+      continue
     }
+    const difference = rankAt(bytes, at) - rankAt(bytes, otherAt)
+    if (difference !== 0 || here === ascii.quote) return difference
+    at += lengthAt(bytes, at)
+    otherAt += lengthAt(bytes, otherAt)
   }
-  return end - at - (otherEnd - other)
 }
 
-function unitRank(bytes: Uint8Array, at: number): number {
-  const byte = bytes[at] as number
-  return byte === ascii.backslash ? escapedUnit(bytes, at) : rank(byte)
-}
+/** How many different ranks there are. */
+export const ranks = 256
+
+/** The rank of the end of a name: whatever goes on comes later. */
+export const endRank = 0
 
 /**
- * UTF-8 sorts like code points, UTF-16 does not quite: what takes four bytes is a pair of surrogates there, and comes
- * before U+E000 … U+FFFF. Only first bytes from 0xEE on tell.
+ * What stands at this place of a name, as a number to sort by. UTF-8 sorts like code points and UTF-16 not quite: what
+ * takes four bytes is a pair of surrogates there, and comes before U+E000 … U+FFFF. First bytes from 0xEE on tell.
  */
-function rank(byte: number): number {
-  if (byte < 0xee) return byte
-  return byte >= 0xf0 ? byte - 2 : byte + 5
+export function rankAt(bytes: Uint8Array, at: number): number {
+  const byte = bytes[at] as number
+  if (byte === ascii.quote) return endRank
+  if (byte === ascii.backslash) return escapedUnit(bytes, at) + 1
+  if (byte < 0xee) return byte + 1
+  return byte < 0xf0 ? byte + 6 : byte - 1
+}
+
+export function lengthAt(bytes: Uint8Array, at: number): number {
+  return bytes[at] === ascii.backslash ? escapeLength(bytes, at) : 1
 }

@@ -15,10 +15,10 @@ export function parseCanonical(source: Uint8Array, numbers: NumberForm): JsonTre
   return new Parser(source, numbers).parse()
 }
 
-/** An object or array whose end has not been reached. */
-interface Open {
-  readonly node: JsonNode
-  readonly closing: number
+/** An object or array whose end has not been reached. There is one per level, used again and again. */
+interface Level {
+  node: JsonNode
+  closing: number
   /** The child that was read last. */
   last: JsonNode
   order: 'ascending' | 'mixed'
@@ -29,7 +29,8 @@ class Parser {
   readonly #numbers: NumberForm
   readonly #draft: Draft
   readonly #tree: JsonTree
-  readonly #open: Open[] = []
+  readonly #levels: Level[] = []
+  #depth = 0
   #at = 0
   /** The name of the member whose value comes next. */
   #nameStart = 0
@@ -73,7 +74,7 @@ class Parser {
   }
 
   #enter(closing: number): 'whole' | 'opened' | Flaw {
-    if (this.#open.length === limits.canonicalDepth) return 'too_deep'
+    if (this.#depth === limits.canonicalDepth) return 'too_deep'
     const node = this.#add(this.#at, nowhere)
     this.#at = endOfBlank(this.#source, this.#at + 1)
     if (this.#source[this.#at] === closing) {
@@ -81,7 +82,7 @@ class Parser {
       this.#tree.setEnd(node, this.#at)
       return 'whole'
     }
-    this.#open.push({ node, closing, last: none, order: 'ascending' })
+    this.#open(node, closing)
     return this.#toNextValue(closing) ? 'opened' : 'not_json'
   }
 
@@ -89,20 +90,35 @@ class Parser {
   #end(): 'more' | 'done' | Flaw {
     for (;;) {
       this.#at = endOfBlank(this.#source, this.#at)
-      const container = this.#open.at(-1)
-      if (container === undefined) return this.#at === this.#source.length ? 'done' : 'not_json'
+      const level = this.#levels[this.#depth - 1]
+      if (level === undefined) return this.#at === this.#source.length ? 'done' : 'not_json'
       const here = this.#source[this.#at]
       this.#at += 1
-      if (here === ascii.comma) return this.#toNextValue(container.closing) ? 'more' : 'not_json'
-      if (here !== container.closing) return 'not_json'
-      this.#close(container)
+      if (here === ascii.comma) return this.#toNextValue(level.closing) ? 'more' : 'not_json'
+      if (here !== level.closing) return 'not_json'
+      this.#close(level)
     }
   }
 
-  #close({ node, order }: Open): void {
-    this.#open.pop()
+  #open(node: JsonNode, closing: number): void {
+    const level = this.#levels[this.#depth]
+    this.#depth += 1
+    if (level === undefined) {
+      this.#levels.push({ node, closing, last: none, order: 'ascending' })
+    } else {
+      level.node = node
+      level.closing = closing
+      level.last = none
+      level.order = 'ascending'
+    }
+  }
+
+  /** The order of members no longer matters once the text is known to be flawed. */
+  #close({ node, order }: Level): void {
+    this.#depth -= 1
     this.#tree.setEnd(node, this.#at)
-    if (order === 'mixed' && sortMembers(this.#tree, node) === 'duplicate') this.#draft.flaw ??= 'duplicate_member'
+    if (order === 'ascending' || this.#draft.flaw !== undefined) return
+    if (sortMembers(this.#tree, node) === 'duplicate') this.#draft.flaw = 'duplicate_member'
   }
 
   /** In an object, a value comes behind a name and a colon. */
@@ -120,15 +136,21 @@ class Parser {
   /** Adds a value to the tree, behind its elder sibling. */
   #add(start: number, end: number): JsonNode {
     const node = this.#tree.add(start, end)
-    const container = this.#open.at(-1)
-    if (container === undefined) return node
-    this.#tree.link(container.node, container.last, node)
+    const level = this.#levels[this.#depth - 1]
+    if (level === undefined) return node
+    this.#tree.link(level.node, level.last, node)
     if (this.#nameEnd > 0) {
       this.#tree.setName(node, this.#nameStart, this.#nameEnd)
-      if (container.last !== none && compareMembers(this.#tree, container.last, node) >= 0) container.order = 'mixed'
+      if (level.last !== none) this.#compare(level, node)
     }
-    container.last = node
+    level.last = node
     return node
+  }
+
+  #compare(level: Level, member: JsonNode): void {
+    const difference = compareMembers(this.#tree, level.last, member)
+    if (difference >= 0) level.order = 'mixed'
+    if (difference === 0) this.#draft.flaw ??= 'duplicate_member'
   }
 
   #scalar(): boolean {

@@ -51,7 +51,7 @@ export interface Store<Tx = never> {
 
   /**
    * Runs `body` in a transaction of the database, then the write it asks for, fenced, as the last statement before
-   * COMMIT. A stale claim throws `claim_lost` and the business rows roll back with it.
+   * COMMIT. A claim that is stale, or has completed before, throws `claim_lost` and the business rows roll back with it.
    */
   readonly transaction?: <T>(claim: Claim, body: (tx: Tx) => Promise<Step<T>>) => Promise<Committed<T>>
 }

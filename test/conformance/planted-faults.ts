@@ -1,16 +1,20 @@
 import { type Claim, type RecordName, type Store, type StoredRecord, scopeOf } from 'hapax'
 
 /** Stores with one fault each, made from a good one: what a careless author might write. */
-export interface PlantedFault {
+export interface PlantedFault<Tx = never> {
   readonly fault: string
   /** A case that must find it. Others may find it too. */
   readonly caughtBy: string
-  readonly plant: (store: Store, time: Time) => Partial<Store>
+  readonly plant: Plant<Tx>
 }
+
+/** Gives the methods that take the place of the good ones. */
+export type Plant<Tx = never> = (store: Store<Tx>, time: Time) => Partial<Store<Tx>>
 
 /** The clock of the store, which a fault may turn back and forth. */
 export interface Time {
-  now: number
+  now(): number
+  set(ms: number): Promise<void>
 }
 
 export const plantedFaults: readonly PlantedFault[] = [
@@ -64,7 +68,7 @@ export const plantedFaults: readonly PlantedFault[] = [
         const { state, expiresAt = Number.POSITIVE_INFINITY } = (await store.find(asked)) ?? {}
         return state === 'expired'
           ? store.reserve(asked)
-          : atTime(time, Math.min(time.now, expiresAt - 1), () => store.reserve(asked))
+          : atTime(time, Math.min(time.now(), expiresAt - 1), () => store.reserve(asked))
       },
     }),
   },
@@ -104,7 +108,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     plant: (store, time) => ({
       reserve: async (asked) => {
         const record = await store.find(asked)
-        if (record?.expiresAt !== undefined && record.expiresAt <= time.now) await forget(store, time, record)
+        if (record?.expiresAt !== undefined && record.expiresAt <= time.now()) await forget(store, time, record)
         return store.reserve(asked)
       },
     }),
@@ -115,7 +119,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     plant: (store, time) => ({
       reserve: async (asked) => {
         const record = await store.find(asked)
-        if (record?.state === 'unknown' && (record.expiresAt ?? Number.POSITIVE_INFINITY) <= time.now)
+        if (record?.state === 'unknown' && (record.expiresAt ?? Number.POSITIVE_INFINITY) <= time.now())
           await settleBlindly(store, record)
         return store.reserve(asked)
       },
@@ -179,18 +183,18 @@ function writingAs(store: Store, borrow: (claim: Claim, record: StoredRecord) =>
 }
 
 async function atTime<T>(time: Time, ms: number, act: () => Promise<T>): Promise<T> {
-  const { now } = time
-  time.now = ms
+  const now = time.now()
+  await time.set(ms)
   try {
     return await act()
   } finally {
-    time.now = now
+    await time.set(now)
   }
 }
 
 /** Buries and deletes, long after the tombstone has stood its time. */
 async function forget(store: Store, time: Time, record: StoredRecord): Promise<void> {
-  await atTime(time, time.now + record.tombstoneMs, async () => {
+  await atTime(time, time.now() + record.tombstoneMs, async () => {
     await store.reap(1_000)
     await store.reap(1_000)
   })

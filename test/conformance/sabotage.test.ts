@@ -1,43 +1,59 @@
-import { type Store, systemClock } from 'hapax'
-import { type StoreHarness, storeConformance } from 'hapax/conformance'
-import { memoryStore } from 'hapax/memory'
+import type { Store } from 'hapax'
+import { type ConformanceCase, type StoreHarness, storeConformance } from 'hapax/conformance'
 import { describe, expect, test } from 'vitest'
 import { memoryHarness } from './memory-harness.js'
-import { type PlantedFault, plantedFaults } from './planted-faults.js'
+import { type Plant, plantedFaults } from './planted-faults.js'
+import { plantedTransactionFaults } from './planted-transaction-faults.js'
+import { sqliteHarness } from './sqlite-harness.js'
 
 describe('the suite finds out a store that', () => {
   test.each(plantedFaults)('$fault', async ({ plant, caughtBy }) => {
-    expect(await failures(sabotaged(plant))).toContain(caughtBy)
+    expect(await failures(storeConformance(sabotaged(memoryHarness, plant)))).toContain(caughtBy)
+  })
+
+  test.each(plantedTransactionFaults)('$fault', async ({ plant, caughtBy }) => {
+    const cases = storeConformance(sabotaged(sqliteHarness, plant)).filter(({ name }) => name === caughtBy)
+    expect(await failures(cases)).toEqual([caughtBy])
   })
 })
 
 test('the suite finds nothing wrong with a store in which no fault is planted', async () => {
-  expect(await failures(sabotaged(() => ({})))).toEqual([])
+  const caught = new Set(plantedTransactionFaults.map(({ caughtBy }) => caughtBy))
+  const onSqlite = storeConformance(sabotaged(sqliteHarness, () => ({}))).filter(({ name }) => caught.has(name))
+  expect(onSqlite).toHaveLength(plantedTransactionFaults.length)
+  expect(await failures([...storeConformance(sabotaged(memoryHarness, () => ({}))), ...onSqlite])).toEqual([])
 })
 
-function sabotaged(plant: PlantedFault['plant']): StoreHarness {
+function sabotaged<Tx>(harness: StoreHarness<Tx>, plant: Plant<Tx>): StoreHarness<Tx> {
   return {
-    ...memoryHarness,
+    ...harness,
     async fresh() {
-      const time = { now: 0 }
-      const good = memoryStore({ clock: { ...systemClock, now: () => time.now } })
-      const store: Store = { ...good, ...plant(good, time) }
+      const bench = await harness.fresh()
+      const good = new Map<Store<Tx>, Store<Tx>>()
+      let now = 0
+      const set = async (ms: number) => {
+        now = ms
+        await bench.setTime(ms)
+      }
       return {
-        open: async () => store,
-        async setTime(ms) {
-          time.now = ms
+        ...bench,
+        setTime: set,
+        async open() {
+          const store = await bench.open()
+          const faulty = { ...store, ...plant(store, { now: () => now, set }) }
+          good.set(faulty, store)
+          return faulty
         },
-        async dispose() {},
+        cut: async (store) => bench.cut?.(good.get(store) ?? store),
       }
     },
   }
 }
 
-async function failures(harness: StoreHarness): Promise<readonly string[]> {
+async function failures(cases: readonly ConformanceCase[]): Promise<readonly string[]> {
   const failed: string[] = []
-  for (const { name, skip, run } of storeConformance(harness)) {
-    if (skip !== undefined) continue
-    await run().catch(() => failed.push(name))
+  for (const { name, skip, run } of cases) {
+    if (skip === undefined) await run().catch(() => failed.push(name))
   }
   return failed
 }

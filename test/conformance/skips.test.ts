@@ -1,6 +1,7 @@
 import { storeConformance } from 'hapax/conformance'
 import { expect, test } from 'vitest'
 import { memoryHarness } from './memory-harness.js'
+import { sqliteHarness } from './sqlite-harness.js'
 
 /**
  * Which store may skip which promise. A skip that is not written here fails the run, and so does one that is
@@ -33,6 +34,10 @@ const allowed = {
 
 test('the memory store skips what it is allowed to skip, and nothing else', () => {
   expect(skippedBy(storeConformance(memoryHarness))).toEqual(allowed.memory)
+})
+
+test('the sqlite store skips nothing', () => {
+  expect(skippedBy(storeConformance(sqliteHarness))).toEqual([])
 })
 
 test('no two promises of the suite share a name', () => {

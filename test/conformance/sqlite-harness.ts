@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BusinessRows, StoreHarness } from 'hapax/conformance'
 import { migrateSqlite, type SqliteTransaction, sqliteStore } from 'hapax/sqlite'
+import Database from 'libsql'
 import { cutSqlite, pinSqliteClock } from '../../dist/stores/sqlite/testing.js'
 
 /** A file of its own for each case, and a thread with its own connection for each node. */
@@ -22,27 +23,27 @@ export const sqliteHarness: StoreHarness<SqliteTransaction> = {
       setTime: (ms) => pinSqliteClock(path, ms),
       dispose: () => rm(directory, { recursive: true }),
       cut: async (store) => cutSqlite(store),
-      transactions: await ridesIn(path),
+      transactions: ridesIn(path),
     }
   },
 }
 
-async function ridesIn(path: string): Promise<BusinessRows<SqliteTransaction>> {
-  await oneStatement(path, 'CREATE TABLE rides (name TEXT NOT NULL) STRICT')
+/** Made and counted through a connection that belongs to no store. */
+function ridesIn(path: string): BusinessRows<SqliteTransaction> {
+  connected(path, (database) => database.exec('CREATE TABLE rides (name TEXT NOT NULL) STRICT'))
   return {
     async insert(tx, text) {
       await tx.run({ sql: 'INSERT INTO rides (name) VALUES (?)', parameters: [text] })
     },
-    count: async () => (await oneStatement(path, 'SELECT name FROM rides')).length,
+    count: async () => connected(path, (database) => database.prepare('SELECT name FROM rides').all().length),
   }
 }
 
-/** From outside of every node that the case has opened. */
-async function oneStatement(path: string, sql: string): Promise<readonly unknown[]> {
-  const store = sqliteStore({ path })
+function connected<T>(path: string, use: (database: Database.Database) => T): T {
+  const database = new Database(path)
   try {
-    return (await store.query({ sql })).rows
+    return use(database)
   } finally {
-    await store.close()
+    database.close()
   }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { acme, ask, coffee, globex, pay, post, recordsOf } from './payment-client.js'
+import { recordsOf } from './database.js'
+import { acme, ask, coffee, globex, pay, post } from './payment-client.js'
 import { type SandboxProcess, startSandbox } from './sandbox-process.js'
 
 let sandbox: SandboxProcess
@@ -23,7 +24,7 @@ test('a payment is created, found by its tenant and nobody else [S2-017]', async
     createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
   })
   const location = created.headers.get('location')
-  expect(location).toBe(`/payments/${created.json['id']}`)
+  expect(location).toBe(`/payments/${created.json.id}`)
   const found = await ask(sandbox, String(location), { headers: acme })
   expect(found).toMatchObject({ status: 200, json: created.json })
   expect((await ask(sandbox, String(location), { headers: globex })).status).toBe(404)
@@ -32,7 +33,7 @@ test('a payment is created, found by its tenant and nobody else [S2-017]', async
 test('the largest amount comes back as the number it was', async () => {
   const amountCents = Number.MAX_SAFE_INTEGER
   const { json } = await pay(sandbox, { body: { ...coffee, amountCents } })
-  expect((await ask(sandbox, `/payments/${json['id']}`, { headers: acme })).json['amountCents']).toBe(amountCents)
+  expect((await ask(sandbox, `/payments/${json.id}`, { headers: acme })).json.amountCents).toBe(amountCents)
 })
 
 const invalidBodies = {
@@ -79,7 +80,7 @@ describe('a request that is refused reserves nothing: its key is as good as new'
         expect(refused).toMatchObject({ status: 400, json: { code: 'request_invalid', status: 400 } })
         expect(refused.headers.get('content-type')).toBe(problemJson)
       }
-      expect(await recordsOf(sandbox.dataDir, key)).toEqual([])
+      expect(recordsOf(sandbox.dataDir, key)).toEqual([])
       const accepted = await pay(sandbox, { key })
       expect(accepted.status).toBe(201)
       expect(accepted.headers.get('idempotent-replayed')).toBeNull()
@@ -95,7 +96,7 @@ describe('a request that is refused reserves nothing: its key is as good as new'
       expect(refused.headers.get('www-authenticate')).toMatch(/^Bearer realm=/)
     }
     expect((await ask(sandbox, '/payments/pay_1')).status).toBe(401)
-    expect(await recordsOf(sandbox.dataDir, key)).toEqual([])
+    expect(recordsOf(sandbox.dataDir, key)).toEqual([])
   })
 
   test('400, 413 and 415 for a body that is no JSON, over 1 MB, or of another kind', async () => {
@@ -110,7 +111,7 @@ describe('a request that is refused reserves nothing: its key is as good as new'
       const refused = await post(sandbox, JSON.stringify(coffee), { ...headers, ...kind })
       expect(refused).toMatchObject({ status: 415, json: { code: 'media_type_unsupported' } })
     }
-    expect(await recordsOf(sandbox.dataDir, key)).toEqual([])
+    expect(recordsOf(sandbox.dataDir, key)).toEqual([])
     expect((await pay(sandbox, { key })).status).toBe(201)
   })
 
@@ -118,7 +119,7 @@ describe('a request that is refused reserves nothing: its key is as good as new'
     const key = randomUUID()
     const body = `{"customerId":"c","amountCents":1,"currency":"USD","x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
     expect((await post(sandbox, body, { ...acme, 'idempotency-key': key })).status).toBe(400)
-    expect(await recordsOf(sandbox.dataDir, key)).toEqual([])
+    expect(recordsOf(sandbox.dataDir, key)).toEqual([])
   })
 })
 

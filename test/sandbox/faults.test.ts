@@ -1,33 +1,27 @@
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { type Answer, acme, ask, exchange, pay, paymentsOf, recordsOf, whileRunning } from './payment-client.js'
-import { startSandbox } from './sandbox-process.js'
+import { paymentsOf, recordsOf } from './database.js'
+import { type Answer, acme, ask, exchange, pay, whileRunning } from './payment-client.js'
+import { type SandboxProcess, startSandbox } from './sandbox-process.js'
 
-test('killed in the middle of a payment: the retry waits for the lease, runs, and creates exactly one', async () => {
+test.concurrent('killed in the middle of a payment: the retry waits for the lease, runs, and creates exactly one', async () => {
   const killed = await startSandbox({ env: { SANDBOX_DELAY_MS: '60000', SANDBOX_LEASE_SECONDS: '1' } })
   const running = pay(killed, { key: 'k' }).catch(() => 'cut off')
   await whileRunning(killed, { key: 'k' })
   await killed.stop('SIGKILL')
   expect(await running).toBe('cut off')
-  expect(await paymentsOf(killed.dataDir)).toEqual([])
+  expect(paymentsOf(killed.dataDir)).toEqual([])
 
   const next = await startSandbox({ dataDir: killed.dataDir })
-  const created = await vi.waitFor(
-    async () => {
-      const answer = await pay(next, { key: 'k' })
-      expect(answer.status).toBe(201)
-      return answer
-    },
-    { timeout: 5_000, interval: 100 },
-  )
+  const created = await onceCreated(next, 'k')
   expect(created.headers.get('idempotent-replayed')).toBeNull()
   expect((await pay(next, { key: 'k' })).text).toBe(created.text)
-  expect(await paymentsOf(killed.dataDir)).toEqual([created.json['id']])
-  expect(await recordsOf(killed.dataDir, 'k')).toMatchObject([{ state: 'completed', attempt: 2 }])
+  expect(paymentsOf(killed.dataDir)).toEqual([created.json.id])
+  expect(recordsOf(killed.dataDir, 'k')).toEqual([{ scope_id: 'acme', status: 'completed', attempt: 2 }])
 })
 
-test('its files are deleted while it serves: 503, and no payment that is lost', async () => {
+test.concurrent('its files are deleted while it serves: 503, and no payment that is lost', async () => {
   const sandbox = await startSandbox()
   expect((await pay(sandbox)).status).toBe(201)
   await rm(sandbox.dataDir, { recursive: true })
@@ -35,7 +29,7 @@ test('its files are deleted while it serves: 503, and no payment that is lost', 
   expectUnavailable(await ask(sandbox, '/payments/pay_1', { headers: acme }))
 })
 
-test('its database is moved away and back: 503 meanwhile, and it goes on without a restart', async () => {
+test.concurrent('its database is moved away and back: 503 meanwhile, and it goes on without a restart', async () => {
   const sandbox = await startSandbox()
   const first = await pay(sandbox, { key: 'first' })
   const away = join(sandbox.dataDir, 'away')
@@ -45,10 +39,10 @@ test('its database is moved away and back: 503 meanwhile, and it goes on without
   expect((await pay(sandbox, { key: 'first' })).text).toBe(first.text)
   const second = await pay(sandbox, { key: 'second' })
   expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([201, null])
-  expect(await paymentsOf(sandbox.dataDir)).toHaveLength(2)
+  expect(paymentsOf(sandbox.dataDir)).toHaveLength(2)
 })
 
-test('the disk fills up: 503 and no payment; with room again, each key has exactly its one', async () => {
+test.concurrent('the disk fills up: 503 and no payment; with room again, each key has exactly its one', async () => {
   const full = await startSandbox({ shell: 'ulimit -f 400', env: { SANDBOX_LEASE_SECONDS: '1' } })
   const created = new Map<string, string>()
   let refused: Answer | undefined
@@ -60,16 +54,15 @@ test('the disk fills up: 503 and no payment; with room again, each key has exact
   expect(created.size).toBeGreaterThan(0)
   expectUnavailable(refused)
   await full.stop('SIGKILL')
-  expect(await paymentsOf(full.dataDir)).toHaveLength(created.size)
+  expect(paymentsOf(full.dataDir)).toHaveLength(created.size)
 
   const roomy = await startSandbox({ dataDir: full.dataDir })
   for (const [key, text] of created) expect((await pay(roomy, { key })).text).toBe(text)
-  const retry = async () => (await pay(roomy, { key: `k${created.size}` })).status
-  await expect.poll(retry, { timeout: 5_000 }).toBe(201)
-  expect(await paymentsOf(full.dataDir)).toHaveLength(created.size + 1)
+  await onceCreated(roomy, `k${created.size}`)
+  expect(paymentsOf(full.dataDir)).toHaveLength(created.size + 1)
 })
 
-test('clients that send rubbish or leave in the middle stop nothing', async () => {
+test.concurrent('clients that send rubbish or leave in the middle stop nothing', async () => {
   const sandbox = await startSandbox()
   expect(await exchange(sandbox, '\x16\x03\x01\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /)
   const leave = new AbortController()
@@ -80,6 +73,16 @@ test('clients that send rubbish or leave in the middle stop nothing', async () =
   expect((await pay(sandbox)).status).toBe(201)
   expect(sandbox.printed.stderr).toBe('')
 })
+
+/** Retries until the lease of the attempt before is over. */
+function onceCreated(sandbox: SandboxProcess, key: string): Promise<Answer> {
+  const retry = async () => {
+    const answer = await pay(sandbox, { key })
+    expect(answer.status).toBe(201)
+    return answer
+  }
+  return vi.waitFor(retry, { timeout: 5_000, interval: 100 })
+}
 
 function expectUnavailable(answer: Answer | undefined): void {
   expect(answer).toMatchObject({ status: 503, json: { status: 503, retry_after: 1 } })

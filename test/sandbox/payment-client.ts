@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { StoredRecord } from 'hapax'
-import { type SqliteStore, sqliteStore } from 'hapax/sqlite'
 import { expect, vi } from 'vitest'
 import type { SandboxProcess } from './sandbox-process.js'
 
-/** What the sandbox is asked over real HTTP, what it answers, and what then lies in its database. */
+/** What the sandbox is asked, over real HTTP, and what it answers. */
 
 export const coffee = { customerId: 'cus_1', amountCents: 450, currency: 'USD' }
 /** A payment of a customer whom no other test knows. */
@@ -76,31 +73,4 @@ export function rawPayment(payment: unknown, headerLines: readonly string[]): st
 /** Resolves once a payment with this key runs, which a duplicate can tell. */
 export async function whileRunning(sandbox: SandboxProcess, attempt: Required<Pick<PaymentTry, 'key'>> & PaymentTry) {
   await vi.waitFor(async () => expect((await pay(sandbox, attempt)).status).toBe(409), { timeout: 5_000, interval: 20 })
-}
-
-/** The ids of a customer's payments, read from the database of a sandbox, whether it runs or not. */
-export function paymentsOf(dataDir: string, { customerId } = coffee): Promise<string[]> {
-  return reading(dataDir, async (store) => {
-    const parameters = [customerId]
-    const { rows } = await store.query({ sql: 'select id from payments where customer_id = ?', parameters })
-    return rows.map(({ id }) => String(id))
-  })
-}
-
-/** What Hapax keeps of a key in the database of a sandbox. */
-export function recordsOf(dataDir: string, key: string): Promise<StoredRecord[]> {
-  return reading(dataDir, async (store) => {
-    const { records } = await store.list({ limit: 1_000 })
-    return records.filter((record) => record.key === key)
-  })
-}
-
-async function reading<T>(dataDir: string, read: (store: SqliteStore) => Promise<T>): Promise<T> {
-  const store = sqliteStore({ path: join(dataDir, 'hapax.db') })
-  await store.open()
-  try {
-    return await read(store)
-  } finally {
-    await store.close()
-  }
 }

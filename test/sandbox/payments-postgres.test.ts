@@ -10,7 +10,7 @@ import {
   type Tables,
 } from '../../examples/sandbox/src/payments.js'
 
-const url = process.env['HAPAX_TEST_POSTGRES_URL']
+const url = process.env.HAPAX_TEST_POSTGRES_URL
 const title = 'the queries that serve SQLite serve PostgreSQL too, down to the largest amount'
 
 const payment: Payment = {

@@ -57,7 +57,7 @@ export async function startSandbox(settings: Settings = {}): Promise<SandboxProc
 export async function refusedStart(
   env: Record<string, string>,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const { printed, exited } = launch({ env, dataDir: env['HAPAX_DATA_DIR'] ?? (await emptyDirectory()) })
+  const { printed, exited } = launch({ env, dataDir: env.HAPAX_DATA_DIR ?? (await emptyDirectory()) })
   const code = await exited
   return { code, ...printed }
 }
@@ -71,7 +71,7 @@ export async function emptyDirectory(): Promise<string> {
 function launch({ dataDir, env = {}, shell = ':' }: Settings & { readonly dataDir: string }) {
   if (!existsSync(program)) throw new Error('The sandbox is not built. Run: npm run build && npm run build:sandbox')
   const child = spawn('sh', ['-c', `${shell}; exec "$0" "$1"`, process.execPath, program], {
-    env: { PATH: process.env['PATH'], PORT: '0', HAPAX_DATA_DIR: dataDir, ...env },
+    env: { PATH: process.env.PATH, PORT: '0', HAPAX_DATA_DIR: dataDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const printed = { stdout: '', stderr: '' }

@@ -19,6 +19,6 @@ test('a bug in one request is a 500 that tells no secrets, and the next request 
   expect(broken.status).toBe(500)
   expect(broken.headers.get('content-type')).toBe('application/problem+json')
   expect(await broken.text()).not.toContain('hunter2')
-  expect(logged).toHaveBeenCalledWith('internal_error', expect.any(TypeError))
+  expect(logged).toHaveBeenCalledWith('internal_error:', expect.any(TypeError))
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).json()).toEqual({ fine: true })
 })

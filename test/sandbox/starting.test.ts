@@ -2,10 +2,11 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sqliteStore } from 'hapax/sqlite'
 import { expect, test } from 'vitest'
+import { settingsFrom } from '../../examples/sandbox/src/settings.js'
 import { pay } from './payment-client.js'
 import { emptyDirectory, refusedStart, startSandbox } from './sandbox-process.js'
 
-test('it says where it serves, in one line and nothing else, and creates its directory', async () => {
+test.concurrent('it says where it serves, in one line and nothing else, and creates its directory', async () => {
   const dataDir = join(await emptyDirectory(), 'some', 'where')
   const sandbox = await startSandbox({ dataDir })
   expect((await pay(sandbox)).status).toBe(201)
@@ -14,7 +15,7 @@ test('it says where it serves, in one line and nothing else, and creates its dir
   expect(new URL(sandbox.url).hostname).toBe('127.0.0.1')
 })
 
-test('its data survives a restart, and a retry gets the same bytes', async () => {
+test.concurrent('its data survives a restart, and a retry gets the same bytes', async () => {
   const first = await startSandbox()
   const created = await pay(first, { key: 'k' })
   expect(await first.stop('SIGTERM')).toBe(0)
@@ -23,34 +24,39 @@ test('its data survives a restart, and a retry gets the same bytes', async () =>
   expect([again.status, again.headers.get('idempotent-replayed'), again.text]).toEqual([201, 'true', created.text])
 })
 
-test('a setting that makes no sense is refused by its name', async () => {
-  for (const [name, value] of [
-    ['PORT', 'abc'],
-    ['PORT', '65536'],
-    ['PORT', '-1'],
-    ['SANDBOX_DELAY_MS', '60001'],
-    ['SANDBOX_LEASE_SECONDS', '0'],
-  ] as const) {
-    expect(await refusedStart({ [name]: value })).toEqual(refusal(`${name} is "${value}"; give a whole number from`))
+test.concurrent('a setting that makes no sense is refused by its name', async () => {
+  expect(await refusedStart({ PORT: 'abc' })).toEqual(refusal('PORT is "abc"; give a whole number from 0 to 65535'))
+  for (const [name, values] of Object.entries({
+    PORT: ['65536', '-1', '80.5', '1e3', ' '],
+    SANDBOX_DELAY_MS: ['60001', '1s'],
+    SANDBOX_LEASE_SECONDS: ['0', '301'],
+  })) {
+    for (const value of values) expect(() => settingsFrom({ [name]: value })).toThrow(`${name} is "${value}"; give`)
   }
 })
 
-test('a port that is taken is refused, and the answer is named', async () => {
+test.concurrent('what is not set, or set to nothing, has its default', () => {
+  const defaults = { port: 3000, host: '127.0.0.1', dataDir: '.hapax', delayMs: 0, lease: '30s' }
+  expect(settingsFrom({})).toEqual(defaults)
+  expect(settingsFrom({ PORT: '', HOST: '', HAPAX_DATA_DIR: '' })).toEqual(defaults)
+})
+
+test.concurrent('a port that is taken is refused, and the answer is named', async () => {
   const { url } = await startSandbox()
   expect(await refusedStart({ PORT: new URL(url).port })).toEqual(refusal('EADDRINUSE.* free port in PORT'))
 })
 
-test('a host that is not ours is refused', async () => {
+test.concurrent('a host that is not ours is refused', async () => {
   expect(await refusedStart({ HOST: '192.0.2.1' })).toEqual(refusal('EADDRNOTAVAIL.* HOST'))
 })
 
-test('a data directory that cannot be created is refused', async () => {
+test.concurrent('a data directory that cannot be created is refused', async () => {
   const file = join(await emptyDirectory(), 'file')
   await writeFile(file, '')
   expect(await refusedStart({ HAPAX_DATA_DIR: join(file, 'data') })).toEqual(refusal('ENOTDIR.* HAPAX_DATA_DIR'))
 })
 
-test('a database that is garbage, or a directory, is refused', async () => {
+test.concurrent('a database that is garbage, or a directory, is refused', async () => {
   const garbage = await emptyDirectory()
   await writeFile(join(garbage, 'hapax.db'), 'this is no database, and long enough to be read as one'.repeat(100))
   expect(await refusedStart({ HAPAX_DATA_DIR: garbage })).toEqual(refusal('not a SQLite database'))
@@ -59,7 +65,7 @@ test('a database that is garbage, or a directory, is refused', async () => {
   expect(await refusedStart({ HAPAX_DATA_DIR: directory })).toEqual(refusal('is a directory'))
 })
 
-test('a database of a newer release is refused and left as it was', async () => {
+test.concurrent('a database of a newer release is refused and left as it was', async () => {
   const dataDir = await emptyDirectory()
   const store = sqliteStore({ path: join(dataDir, 'hapax.db') })
   await store.open()

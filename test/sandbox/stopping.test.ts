@@ -1,23 +1,25 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { expect, test } from 'vitest'
-import { pay, paymentsOf, whileRunning } from './payment-client.js'
+import { expect, test, vi } from 'vitest'
+import { paymentsOf } from './database.js'
+import { pay, whileRunning } from './payment-client.js'
 import { type SandboxProcess, startSandbox } from './sandbox-process.js'
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} lets a running payment finish, takes no other, and ends with 0`, async () => {
+  test.concurrent(`${signal} lets a running payment finish, takes no other, and ends with 0`, async () => {
     const sandbox = await startSandbox({ env: { SANDBOX_DELAY_MS: '600' } })
     const running = pay(sandbox, { key: 'k' })
     await whileRunning(sandbox, { key: 'k' })
     const exited = sandbox.stop(signal)
-    await expect.poll(() => pay(sandbox).catch(() => 'refused')).toBe('refused')
+    await stopping(sandbox)
+    await expect(pay(sandbox)).rejects.toThrow()
     expect((await running).status).toBe(201)
     expect(await exited).toBe(0)
-    expect(await paymentsOf(sandbox.dataDir)).toHaveLength(1)
+    expect(paymentsOf(sandbox.dataDir)).toHaveLength(1)
   })
 }
 
-test('connections that ask nothing do not hold it up', async () => {
+test.concurrent('connections that ask nothing do not hold it up', async () => {
   const sandbox = await startSandbox()
   const { hostname, port } = new URL(sandbox.url)
   const silent = connect({ host: hostname, port: Number(port) })
@@ -28,7 +30,7 @@ test('connections that ask nothing do not hold it up', async () => {
   expect(performance.now() - startedAt).toBeLessThan(3_000)
 })
 
-test('the Ctrl-C that npm passes on a second time is the same Ctrl-C', async () => {
+test.concurrent('the Ctrl-C that npm passes on a second time is the same Ctrl-C', async () => {
   const sandbox = await startSandbox({ env: { SANDBOX_DELAY_MS: '600' } })
   const running = pay(sandbox, { key: 'k' })
   await whileRunning(sandbox, { key: 'k' })
@@ -38,7 +40,7 @@ test('the Ctrl-C that npm passes on a second time is the same Ctrl-C', async () 
   expect((await running).status).toBe(201)
 })
 
-test('a second signal ends it at once, and what it interrupted is no payment', async () => {
+test.concurrent('a second signal ends it at once, and what it interrupted is no payment', async () => {
   const sandbox = await startSandbox({ env: { SANDBOX_DELAY_MS: '60000' } })
   const running = pay(sandbox, { key: 'k' }).catch(() => 'cut off')
   await whileRunning(sandbox, { key: 'k' })
@@ -48,9 +50,9 @@ test('a second signal ends it at once, and what it interrupted is no payment', a
   expect(await sandbox.stop('SIGTERM')).toBe(1)
   clearInterval(again)
   expect(await running).toBe('cut off')
-  expect(await paymentsOf(sandbox.dataDir)).toEqual([])
+  expect(paymentsOf(sandbox.dataDir)).toEqual([])
 })
 
 function stopping(sandbox: SandboxProcess) {
-  return expect.poll(() => sandbox.printed.stderr).toContain('stopping')
+  return vi.waitFor(() => expect(sandbox.printed.stderr).toContain('stopping'), { timeout: 5_000 })
 }

@@ -50,7 +50,7 @@ beforeAll(() => {
   const tree = plantTree(['.dependency-cruiser.cjs', 'tsconfig.json', 'package.json'], files)
   remove = tree.remove
   violating = cruise(tree.folder)
-})
+}, 60_000)
 
 afterAll(() => remove())
 

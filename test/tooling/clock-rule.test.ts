@@ -37,7 +37,7 @@ beforeAll(() => {
   const tree = plantTree(['biome.json', '.gitignore', 'scripts/lint'], { ...Object.fromEntries(planted), ...allowed })
   remove = tree.remove
   refused = new Set(lint(tree.folder))
-})
+}, 60_000)
 
 afterAll(() => remove())
 

@@ -10,7 +10,7 @@ import type { Sandbox } from './sandbox.js'
 import { shown } from './show-payment.js'
 import { tenantOf } from './tenant.js'
 
-/** POST /payments. */
+/** POST /payments. Who asks and what for is settled before the key is looked at. */
 export async function createPayment(sandbox: Sandbox, request: IncomingMessage): Promise<Reply> {
   const { hapax, policy, queries, delayMs } = sandbox
   const tenant = tenantOf(request)
@@ -27,7 +27,7 @@ export async function createPayment(sandbox: Sandbox, request: IncomingMessage):
     }
     return work.commit(async ({ tx }) => {
       await tx.run(insertPayment(queries, payment))
-      return jsonReply(201, shown(payment), { location: `/payments/${payment.id}` })
+      return jsonReply(201, shown(payment), { Location: `/payments/${payment.id}` })
     })
   })
 }

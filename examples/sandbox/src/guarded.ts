@@ -31,9 +31,9 @@ export async function guarded<Tx>(
   }
 }
 
-const replayHeaders = { 'idempotent-replayed': 'true', 'cache-control': 'no-store' }
+const replayHeaders = { 'Idempotent-Replayed': 'true', 'Cache-Control': 'no-store' }
 
-/** What a client is told about its key. All else that Hapax throws is a fault of ours, and no reason to give up. */
+/** What a client can do something about. All else that Hapax throws is a fault on this side. */
 const statuses: Partial<Record<HapaxError['code'], number>> = {
   idempotency_key_missing: 400,
   idempotency_key_malformed: 400,
@@ -44,11 +44,10 @@ const statuses: Partial<Record<HapaxError['code'], number>> = {
 }
 
 function problemOf(error: HapaxError): Problem {
-  const { code, retryable, retryAfterMs = 1_000 } = error
-  const status = statuses[code] ?? 503
-  const title = catalogue[code].summary
-  // What went wrong inside is for the log, which gets the cause; a client is told what it can act on.
-  const detail = status < 500 ? error.message : 'Nothing is lost: send the same request with the same key again.'
+  const { code, fault, retryable, retryAfterMs = 1_000 } = error
+  const status = statuses[code] ?? (fault === 'developer' ? 500 : 503)
+  // What went wrong inside is for the log, which is given the cause.
+  const detail = status < 500 ? error.message : 'Send the same request with the same key again: it is safe to retry.'
   const retryAfter = retryable ? Math.max(1, Math.ceil(retryAfterMs / 1_000)) : undefined
-  return new Problem({ status, code, title, detail, retryAfter }, error)
+  return new Problem({ status, code, title: catalogue[code].summary, detail, retryAfter }, error)
 }

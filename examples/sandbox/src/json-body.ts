@@ -26,7 +26,7 @@ function refuseOtherMedia({ headers }: IncomingMessage): void {
     code: 'media_type_unsupported',
     title: 'The body is of a kind that is not read here.',
     detail: 'Send "Content-Type: application/json" and no Content-Encoding.',
-    headers: { 'accept-post': 'application/json' },
+    headers: { 'Accept-Post': 'application/json' },
   })
 }
 

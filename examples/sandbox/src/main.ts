@@ -13,8 +13,8 @@ async function start(): Promise<void> {
   const settings = settingsFrom(process.env)
   const sandbox = await openSandbox(settings)
   const server = replyServer((request) => route(sandbox, request))
-  await listen(server, settings)
   stopOnSignal(server, () => sandbox.hapax.close())
+  await listen(server, settings)
   console.log(`ready ${addressOf(server)}`)
 }
 

@@ -29,9 +29,9 @@ export function problemReply({ status, code, title, detail, retryAfter, headers 
     status,
     { type, title, status, detail, code, retry_after: retryAfter },
     {
-      'content-type': 'application/problem+json',
-      'cache-control': 'no-store',
-      ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+      'Content-Type': 'application/problem+json',
+      'Cache-Control': 'no-store',
+      ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
       ...headers,
     },
   )

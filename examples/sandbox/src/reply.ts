@@ -6,5 +6,5 @@ export interface Reply {
 }
 
 export function jsonReply(status: number, value: unknown, headers: Reply['headers'] = {}): Reply {
-  return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(value) }
+  return { status, headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(value) }
 }

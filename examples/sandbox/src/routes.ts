@@ -32,6 +32,6 @@ function refuseOtherMethods({ method }: IncomingMessage, allowed: string): void 
     code: 'method_not_allowed',
     title: 'This path does not know the method.',
     detail: `Use ${allowed}.`,
-    headers: { allow: allowed },
+    headers: { Allow: allowed },
   })
 }

@@ -16,6 +16,6 @@ export function tenantOf(request: IncomingMessage): string {
     code: 'unauthenticated',
     title: 'The request does not say who is asking.',
     detail: 'Send "Authorization: Bearer ohk_test_acme" or "Authorization: Bearer ohk_test_globex".',
-    headers: { 'www-authenticate': `Bearer realm="sandbox"${token === undefined ? '' : ', error="invalid_token"'}` },
+    headers: { 'WWW-Authenticate': `Bearer realm="sandbox"${token === undefined ? '' : ', error="invalid_token"'}` },
   })
 }

@@ -39,9 +39,12 @@ export const answers: Readonly<Record<string, Show>> = {
   'an answer that was withheld keeps its status, its headers and its size': (stage) =>
     survives(stage, { kind: 'withheld', status: 201, headers: [['location', '/payments/1']], bytes: 5_000_000_000 }),
 
-  'every status survives': async (stage) => {
-    for (const status of [200, 299, 302, 402, 422, 500, 599])
-      await survives(stage, answer('', { status }), `status-${status}`)
+  'every status survives': async ({ store }) => {
+    for (const status of [200, 299, 302, 402, 422, 500, 599]) {
+      const claim = await claimed(store, { key: keyOf(`${status}`) })
+      await store.complete(claim, { answer: answer('', { status }), answerVersion: 1 })
+      assert.equal(verdictOf(await store.reserve(reservation({ key: claim.key })), 'completed').answer.status, status)
+    }
   },
 
   'an answer keeps the version of its shape': async ({ store }) => {
@@ -96,10 +99,10 @@ export const answers: Readonly<Record<string, Show>> = {
 const everyByte = Uint8Array.from({ length: 256 }, (_, index) => index)
 
 /** Completed on one node, replayed and found on another. */
-async function survives({ store, open }: Stage, kept: StoredAnswer, key = 'key'): Promise<void> {
-  const claim = await claimed(store, { key: keyOf(key) })
+async function survives({ store, open }: Stage, kept: StoredAnswer): Promise<void> {
+  const claim = await claimed(store)
   assert.ok(await store.complete(claim, { answer: kept, answerVersion: 1 }))
   const other = await open()
-  same(verdictOf(await other.reserve(reservation({ key: claim.key })), 'completed').answer, kept)
+  same(verdictOf(await other.reserve(reservation()), 'completed').answer, kept)
   same(present(await other.find(claim)).answer, kept)
 }

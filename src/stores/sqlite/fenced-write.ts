@@ -3,7 +3,7 @@ import type { Completed, Step } from '../../engine/store.js'
 import * as transitions from '../../engine/transitions.js'
 import type { RecordTable } from './record-table.js'
 
-/** The write of the record that ends a transaction. `false` when the claim is stale; then nothing is written. */
+/** The write of the record that ends a transaction. `false` when the claim is stale or has ended; then nothing is written. */
 export function fencedWrite(records: RecordTable, claim: Claim, write: Step<unknown>['write']): false | Completed {
   const now = records.now()
   const current = records.find(claim)
@@ -11,7 +11,8 @@ export function fencedWrite(records: RecordTable, claim: Claim, write: Step<unkn
     write.kind === 'checkpoint'
       ? transitions.checkpoint(current, claim, write, now)
       : transitions.complete(current, claim, write, now)
-  if (next === undefined) return false
-  if (next !== current) records.update(next)
+  // A completion that already stands is no error on its own, but here the rows of the application would commit twice.
+  if (next === undefined || next === current) return false
+  records.write(current, next)
   return { expiresAt: next.expiresAt }
 }

@@ -30,9 +30,9 @@ export interface SqliteMigration {
  */
 export async function migrateSqlite({ path: given, mode = 'apply' }: MigrateSqliteOptions): Promise<SqliteMigration> {
   const path = sqlitePath(given)
-  if (mode === 'preview' && !existsSync(path))
-    return { path, from: 0, to: schemaVersion, migrations: names(migrations) }
-  const connection = connect(await loadDriver(), { path, busyTimeoutMs: sqliteBounds.busyTimeoutMs, missing: 'create' })
+  const missing = mode === 'apply' ? 'create' : 'refuse'
+  if (missing === 'refuse' && !existsSync(path)) return { path, from: 0, to: schemaVersion, migrations: names(migrations) }
+  const connection = connect(await loadDriver(), { path, busyTimeoutMs: sqliteBounds.busyTimeoutMs, missing })
   try {
     return { path, to: schemaVersion, ...brought(connection, path, mode) }
   } finally {

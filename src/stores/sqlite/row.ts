@@ -101,6 +101,24 @@ export function recordOf(row: Row): StoredRecord {
   }
 }
 
+/** The columns in which two records differ, and their new values. What is not there yet differs wherever it is not empty. */
+export function differences(
+  current: StoredRecord | undefined,
+  next: StoredRecord,
+): { readonly names: readonly string[]; readonly values: readonly SqliteValue[] } {
+  const names: string[] = []
+  const values: SqliteValue[] = []
+  for (const [name, read] of entries) {
+    const value = read(next)
+    if (value === (current === undefined ? null : read(current))) continue
+    names.push(name)
+    values.push(value)
+  }
+  return { names, values }
+}
+
+const entries: readonly (readonly [string, (record: StoredRecord) => SqliteValue])[] = Object.entries(columns)
+
 function answerOf(row: Row): StoredAnswer | undefined {
   if (row.response_status_code === null) return undefined
   const status = row.response_status_code

@@ -1,0 +1,40 @@
+import type { ListQuery } from '../../engine/store.js'
+import { columns } from './row.js'
+
+/** Every statement on the records. Conditions repeat those of the partial indexes word for word: else SQLite ignores them. */
+
+const named = ['id', 'scope_id', 'idempotency_key', ...Object.keys(columns)]
+
+const whole = named.join(', ')
+
+/** The reaper throws bodies away and need not load them: an empty one stands for any. */
+const withoutBody = whole.replace(
+  'response_body',
+  `CASE typeof(response_body) WHEN 'blob' THEN x'' END AS response_body`,
+)
+
+export const recordQueries = {
+  /** `hapax_clock` is empty unless a test has pinned the time. */
+  now: `SELECT coalesce((SELECT pinned_at FROM hapax_clock), CAST(round(unixepoch('subsec') * 1000) AS INTEGER)) AS now`,
+  lastId: `SELECT seq FROM sqlite_sequence WHERE name = 'hapax_records'`,
+  find: `SELECT ${whole} FROM hapax_records WHERE digest = ?`,
+  insert: (names: readonly string[]) =>
+    `INSERT INTO hapax_records (id, digest, scope_id, idempotency_key, ${names.join(', ')})
+     VALUES (?, ?, ?, ?, ${names.map(() => '?').join(', ')})`,
+  update: (names: readonly string[]) =>
+    `UPDATE hapax_records SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`,
+  remove: 'DELETE FROM hapax_records WHERE digest = ?',
+  overdue: `SELECT ${whole} FROM hapax_records
+    WHERE status = 'in_progress' AND on_lease_over = 'doubt' AND locked_until <= ?
+    ORDER BY locked_until LIMIT ?`,
+  expired: `SELECT ${withoutBody} FROM hapax_records
+    WHERE (status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started')) AND expires_at <= ?
+    ORDER BY expires_at LIMIT ?`,
+  forgotten: `SELECT ${withoutBody} FROM hapax_records
+    WHERE status = 'expired' AND expires_at + tombstone_ms <= ?
+    ORDER BY expires_at + tombstone_ms LIMIT ?`,
+  list: ({ scope, state }: Pick<ListQuery, 'scope' | 'state'>) =>
+    `SELECT ${whole} FROM hapax_records
+     WHERE id > ? ${scope === undefined ? '' : 'AND scope_id = ?'} ${state === undefined ? '' : 'AND status = ?'}
+     ORDER BY id LIMIT ?`,
+} as const

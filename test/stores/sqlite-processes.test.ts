@@ -1,0 +1,96 @@
+import { keyOf, type StoredRecord, scopeOf } from 'hapax'
+import { migrateSqlite } from 'hapax/sqlite'
+import { expect, test } from 'vitest'
+import { freshPath, integrityOf, openStore } from './sqlite-fixtures/given.js'
+import { type Program, program } from './sqlite-fixtures/process.js'
+
+/** Many processes on one file exclude each other, whatever becomes of one of them. */
+
+const keys = Array.from({ length: 1_000 }, (_, index) => `key-${index}`)
+
+test('of four processes that race for a thousand keys, exactly one wins each', async () => {
+  const path = await migrated()
+  const racers = await atTheLine(path)
+  for (const { tell } of racers) tell('go')
+  const won = (await Promise.all(racers.map((racer) => results(racer)))).flatMap((result) => result.won)
+  expect(won.toSorted()).toEqual(keys.toSorted())
+  expect(integrityOf(path)).toEqual([{ integrity_check: 'ok' }])
+})
+
+test('a process killed in the midst of the race leaves no key half-written and takes none with it', async () => {
+  const path = await migrated()
+  const racers = await atTheLine(path)
+  for (const { tell } of racers) tell('go')
+  const victim = killFirstTo(100)
+  const told = await Promise.all(racers.map((racer) => results(racer, victim)))
+  expect((await Promise.all(racers.map(({ ended }) => ended))).filter(({ signal }) => signal === 'SIGKILL')).toHaveLength(1)
+  expect(integrityOf(path)).toEqual([{ integrity_check: 'ok' }])
+
+  const won = told.flatMap((result) => result.won)
+  expect(new Set(won).size).toBe(won.length)
+  const owners = new Map(told.flatMap(({ name, completed }) => completed.map((key) => [key, name])))
+  const store = await openStore({ path })
+  for (const key of keys) {
+    const record = await store.find({ scope: scopeOf('acme'), key: keyOf(key) })
+    if (owners.has(key)) expect(bodyOf(record)).toBe(`${owners.get(key)} ${key}`)
+    else expect(['in_progress', 'completed']).toContain(record?.state)
+  }
+})
+
+test('four processes that migrate an empty file at once leave one schema', async () => {
+  const path = freshPath()
+  const migrators = Array.from({ length: 4 }, () => program('migrator.mjs', path))
+  await Promise.all(migrators.map(({ next }) => next()))
+  for (const { tell } of migrators) tell('go')
+  const applied = await Promise.all(migrators.map(({ next }) => next()))
+  expect(applied.flat()).toEqual(['0001-records'])
+})
+
+test('four processes that open a new file at once all start', async () => {
+  const racers = await atTheLine(freshPath(), '0')
+  for (const { tell } of racers) tell('go')
+  await Promise.all(racers.map((racer) => results(racer)))
+})
+
+interface Results {
+  readonly name: string
+  readonly won: string[]
+  readonly completed: string[]
+}
+
+async function migrated(): Promise<string> {
+  const path = freshPath()
+  await migrateSqlite({ path })
+  return path
+}
+
+async function atTheLine(path: string, count = String(keys.length)): Promise<readonly Program[]> {
+  const racers = ['0', '1', '2', '3'].map((name) => program('racer.mjs', path, name, count))
+  await Promise.all(racers.map(async ({ next }) => expect(await next()).toBe('ready')))
+  return racers
+}
+
+/** Everything a racer says, until it is done or dead. */
+async function results({ child, next }: Program, onCompleted = (_: Results, __: Program['child']) => {}): Promise<Results> {
+  const said: Results = { name: child.spawnargs.at(-2) ?? '', won: [], completed: [] }
+  for (;;) {
+    const message = (await next().catch(() => ({ done: true }))) as { won?: string; completed?: string; done?: true }
+    if (message.won !== undefined) said.won.push(message.won)
+    if (message.completed !== undefined) said.completed.push(message.completed)
+    if (message.done) return said
+    onCompleted(said, child)
+  }
+}
+
+/** Kills the first racer that has completed so many keys, while it has others under way. */
+function killFirstTo(count: number): (said: Results, child: Program['child']) => void {
+  let killed = false
+  return ({ completed }, child) => {
+    if (killed || completed.length < count) return
+    killed = child.kill('SIGKILL')
+  }
+}
+
+function bodyOf(record: StoredRecord | undefined): string | undefined {
+  return record?.answer?.kind === 'kept' ? new TextDecoder().decode(record.answer.body) : undefined
+}

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { migrateSqlite } from 'hapax/sqlite'
+import { expect, test } from 'vitest'
+import { migrations } from '../../src/stores/sqlite/migrations/index.js'
+import { recordQueries } from '../../src/stores/sqlite/record-queries.js'
+import { claimed, completion, freshPath, looking, openStore, rejection } from './sqlite-fixtures/given.js'
+
+/** The schema: what was released stays as it is, what it refuses, and which index each query walks. */
+
+/** A released migration is never edited: somebody has already applied it. Add a new one instead. */
+const released = {
+  '0001-records': '7110fc97a955d99933e22443855b4b0a7f9e345bb6274e589c1e61a4924be95a',
+}
+
+test('no released migration was edited, and each has the next number', () => {
+  const hashes = migrations.map(({ name, sql }) => [name, createHash('sha256').update(sql).digest('hex')])
+  expect(Object.fromEntries(hashes)).toEqual(released)
+  expect(migrations.map(({ version }) => version)).toEqual(migrations.map((_, index) => index + 1))
+  expect(migrations.every(({ name, version }) => name.startsWith(String(version).padStart(4, '0')))).toBe(true)
+})
+
+test.each([
+  ['an unknown state', "UPDATE hapax_records SET status = 'lost'"],
+  ['an empty key', "UPDATE hapax_records SET idempotency_key = ''"],
+  ['a key of 256 characters', `UPDATE hapax_records SET idempotency_key = '${'k'.repeat(256)}'`],
+  ['no scope', "UPDATE hapax_records SET scope_id = ''"],
+  ['a digest of another length', "UPDATE hapax_records SET digest = x'00'"],
+  ['a completed record without an answer', 'UPDATE hapax_records SET response_status_code = NULL'],
+  ['a completed record with a lease', 'UPDATE hapax_records SET locked_until = 1'],
+  ['a text where a number belongs', "UPDATE hapax_records SET fence = 'first'"],
+  ['a record without an expiry', 'UPDATE hapax_records SET expires_at = NULL'],
+  ['a second record of the same name', 'INSERT INTO hapax_records SELECT * FROM (SELECT 2 AS id, * FROM hapax_records)'],
+])('the table refuses %s', async (_, sql) => {
+  const store = await openStore()
+  await store.complete(await claimed(store, 'k'), completion())
+  await expect(rejection(store.query({ sql }))).resolves.toMatchObject({ code: 'store_failed' })
+})
+
+test('locked_at tells since when a claim is held, and is empty while nobody holds one', async () => {
+  const store = await openStore()
+  const lockedAt = async () => (await store.query({ sql: 'SELECT locked_at, last_run_at FROM hapax_records' })).rows[0]
+  const claim = await claimed(store, 'k')
+  const { last_run_at, locked_at } = (await lockedAt()) ?? {}
+  expect(locked_at).toBe(last_run_at)
+  await store.complete(claim, completion())
+  expect(await lockedAt()).toEqual({ last_run_at, locked_at: null })
+})
+
+test.each([
+  ['a record is found', recordQueries.find, 'hapax_records_digest'],
+  ['the sweeper looks', recordQueries.overdue, 'hapax_records_open'],
+  ['the reaper buries', recordQueries.expired, 'hapax_records_expires'],
+  ['the reaper deletes', recordQueries.forgotten, 'hapax_records_tombstones'],
+  ['a tenant is listed', recordQueries.list({ scope: 'acme' as never }), 'hapax_records_scope'],
+])('when %s, only the index is walked', async (_, sql, index) => {
+  const path = freshPath()
+  await migrateSqlite({ path })
+  const plan = looking(path, (database) => database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all([1, 1, 1]))
+  expect(plan).toHaveLength(1)
+  expect(plan).toMatchObject([{ detail: expect.stringContaining(`USING INDEX ${index} `) }])
+})

@@ -1,0 +1,64 @@
+import { resolve } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
+import { count } from '../../scripts/count.mjs'
+import type { Part } from '../../scripts/parts.mjs'
+import { reportSkips, resultsOf } from '../../scripts/vitest.mjs'
+
+const part = (name: string, outcome: Part['outcome']): Part => ({ name, outcome, ms: 1 })
+
+const report = (status: string, ...tests: readonly { title: string; status: string }[]) => ({
+  testResults: [
+    {
+      name: resolve('test/a.test.ts'),
+      status,
+      assertionResults: tests.map((test) => ({ ...test, ancestorTitles: ['a store'], location: { line: 3 } })),
+    },
+  ],
+})
+
+const nothing = { tests: [], brokenFiles: [] }
+
+describe('the last line of npm test counts', () => {
+  test('every test, and every part that is not made of tests', () => {
+    const results = resultsOf(
+      report(
+        'failed',
+        { title: 'a', status: 'passed' },
+        { title: 'b', status: 'failed' },
+        { title: 'c', status: 'todo' },
+      ),
+    )
+    const parts = [part('lint', 'passed'), part('tests', 'failed'), part('postgres', 'skipped')]
+    expect(count(parts, results)).toEqual({ passed: 2, failed: 1, skipped: 2 })
+  })
+
+  test('a test file that cannot be loaded as a failure', () => {
+    expect(count([part('tests', 'failed')], resultsOf(report('failed')))).toMatchObject({ failed: 1 })
+  })
+
+  test('a runner that crashes as a failure', () => {
+    expect(count([part('tests', 'failed')], nothing)).toMatchObject({ failed: 1 })
+  })
+})
+
+describe('a skipped test', () => {
+  const skips = (title: string) => {
+    const say = vi.spyOn(console, 'log').mockReturnValue()
+    const complain = vi.spyOn(console, 'error').mockReturnValue()
+    try {
+      return { passed: reportSkips(resultsOf(report('passed', { title, status: 'skipped' }))), said: say.mock.calls }
+    } finally {
+      say.mockRestore()
+      complain.mockRestore()
+    }
+  }
+
+  test('is listed with its reason', () => {
+    const title = 'keeps rows (skipped: it has none)'
+    expect(skips(title)).toEqual({ passed: true, said: [[`test/a.test.ts:3 a store › ${title}`]] })
+  })
+
+  test('without a reason fails the run', () => {
+    expect(skips('keeps rows').passed).toBe(false)
+  })
+})
