@@ -11,11 +11,9 @@ export function compareMembers(tree: JsonTree, a: JsonNode, b: JsonNode): number
 /** Links the members of an object in the order of their names. */
 export function sortMembers(tree: JsonTree, object: JsonNode): 'unique' | 'duplicate' {
   const members = membersOf(tree, object)
-  sortByName(members, tree.draft.bytes, (member) => tree.nameStartOf(member))
-  let found: 'unique' | 'duplicate' = 'unique'
+  const found = sortByName(members, tree.draft.bytes, (member) => tree.nameStartOf(member))
   let last = none
   for (const member of members) {
-    if (last !== none && compareMembers(tree, last, member) === 0) found = 'duplicate'
     tree.link(object, last, member)
     last = member
   }
@@ -27,7 +25,8 @@ function membersOf(tree: JsonTree, object: JsonNode): Int32Array {
   let count = 0
   for (let member = tree.firstOf(object); member !== none; member = tree.nextOf(member)) count += 1
   const members = new Int32Array(count)
-  for (let member = tree.firstOf(object), at = 0; member !== none; member = tree.nextOf(member), at += 1) members[at] = member
+  for (let member = tree.firstOf(object), at = 0; member !== none; member = tree.nextOf(member), at += 1)
+    members[at] = member
   return members
 }
 

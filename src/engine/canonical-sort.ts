@@ -11,12 +11,21 @@ interface Alike {
 const few = 64
 
 /**
- * Sorts items by their names. `startOf` says where the name of an item stands in the bytes. Many names are dealt into
- * piles by what stands at one place, and each pile by what stands at the next: however alike a hostile caller makes
- * them, the time is in proportion to the text. A pile of equal names stays together.
+ * Sorts items by their names and says whether two are the same. `startOf` tells where the name of an item stands in the
+ * bytes. Many names are dealt into piles by what stands at one place, and each pile by what stands at the next: however
+ * alike a hostile caller makes them, the time stays in proportion to the text.
  */
-export function sortByName(items: Int32Array, bytes: Uint8Array, startOf: (item: number) => number): void {
-  const compare = (a: number, b: number) => compareNames(bytes, startOf(a), startOf(b))
+export function sortByName(
+  items: Int32Array,
+  bytes: Uint8Array,
+  startOf: (item: number) => number,
+): 'unique' | 'duplicate' {
+  let found: 'unique' | 'duplicate' = 'unique'
+  const compare = (a: number, b: number) => {
+    const difference = compareNames(bytes, startOf(a), startOf(b))
+    if (difference === 0) found = 'duplicate'
+    return difference
+  }
   const piles: Alike[] = [{ from: 0, to: items.length, offset: 1 }]
   for (let pile = piles.pop(); pile !== undefined; pile = piles.pop()) {
     const { from, to, offset } = pile
@@ -26,12 +35,16 @@ export function sortByName(items: Int32Array, bytes: Uint8Array, startOf: (item:
       continue
     }
     const ends = deal(pileItems, (item) => rankAt(bytes, startOf(item) + offset))
+    if ((ends[endRank] ?? 0) > 1) found = 'duplicate'
     for (let rank = endRank + 1; rank < ranks; rank += 1) {
-      const [start, end] = [ends[rank - 1] as number, ends[rank] as number]
-      const first = pileItems[start] as number
-      if (end - start > 1) piles.push({ from: from + start, to: from + end, offset: offset + lengthAt(bytes, startOf(first) + offset) })
+      const start = ends[rank - 1] ?? 0
+      const end = ends[rank] ?? 0
+      if (end - start < 2) continue
+      const length = lengthAt(bytes, startOf(pileItems[start] ?? 0) + offset)
+      piles.push({ from: from + start, to: from + end, offset: offset + length })
     }
   }
+  return found
 }
 
 /** Puts the items in the order of their ranks, and answers where each rank ends. */

@@ -1,3 +1,4 @@
+import type { Guarded } from './guarded.js'
 import type { Policy } from './policy.js'
 import type { Answer } from './record.js'
 
@@ -18,27 +19,43 @@ export type Ending =
 export type HandlerResult =
   | { readonly kind: 'answered'; readonly answer: Answer }
   | { readonly kind: 'unwritable'; readonly error: unknown }
-  | { readonly kind: 'threw'; readonly error: unknown; readonly answer: Answer }
+  | { readonly kind: 'threw'; readonly error: unknown }
 
-export function endingOf(result: HandlerResult, openDoubt: string | undefined, policy: Policy): Ending {
+export function endingOf<Tx>(result: HandlerResult, openDoubt: string | undefined, guarded: Guarded<Tx>): Ending {
   if (openDoubt !== undefined) return { kind: 'doubt', errorCode: openDoubt }
-  if (result.kind === 'unwritable') return { kind: 'complete', answer: undefined }
-  if (result.kind === 'answered') {
-    if (isComeBack(result.answer.status)) return { kind: 'fail', errorCode: `answered_${result.answer.status}` }
-    if (result.answer.status < 500) return { kind: 'complete', answer: result.answer }
+  switch (result.kind) {
+    case 'unwritable':
+      return { kind: 'complete', answer: undefined }
+    case 'threw':
+      return meant(guarded.policy, result.error, errorCodeOf(result.error), () => guarded.errorToAnswer(result.error))
+    case 'answered': {
+      const { answer } = result
+      const errorCode = `answered_${answer.status}`
+      if (isComeBack(answer.status)) return { kind: 'fail', errorCode }
+      return answer.status < 500
+        ? { kind: 'complete', answer }
+        : meant(guarded.policy, undefined, errorCode, () => answer)
+    }
   }
-  const error = result.kind === 'threw' ? result.error : undefined
-  const errorCode = result.kind === 'threw' ? errorCodeOf(error) : `answered_${result.answer.status}`
-  switch (policy.meaningOf(error)) {
-    case 'retry':
-      return { kind: 'fail', errorCode }
-    case 'unknown':
-      return { kind: 'doubt', errorCode }
-    case 'store':
-      return { kind: 'complete', answer: result.answer }
-    case 'release':
-      return { kind: 'release' }
+}
+
+/** What the policy makes of a failure. A policy that cannot say leaves doubt: nothing may run again on a guess. */
+function meant(policy: Policy, error: unknown, errorCode: string, answer: () => Answer): Ending {
+  try {
+    switch (policy.meaningOf(error)) {
+      case 'retry':
+        return { kind: 'fail', errorCode }
+      case 'store':
+        return { kind: 'complete', answer: answer() }
+      case 'release':
+        return { kind: 'release' }
+      case 'unknown':
+        return { kind: 'doubt', errorCode }
+    }
+  } catch {
+    // Falls through to doubt.
   }
+  return { kind: 'doubt', errorCode }
 }
 
 function isComeBack(status: number): boolean {

@@ -62,7 +62,7 @@ async function handlerResult<Tx>({ guarded, held }: Run<Tx>): Promise<HandlerRes
   try {
     value = await guarded.handler(held.work)
   } catch (error) {
-    return { kind: 'threw', error, answer: guarded.errorToAnswer(error) }
+    return { kind: 'threw', error }
   }
   try {
     return { kind: 'answered', answer: guarded.toAnswer(value) }
@@ -77,7 +77,7 @@ async function finish<Tx>(run: Run<Tx>, result: HandlerResult): Promise<Outcome>
     run.lease.stop()
     return ownAnswer(run, committed.value, committed.expiresAt)
   }
-  const ending = endingOf(result, run.held.openDoubt(), run.guarded.policy)
+  const ending = endingOf(result, run.held.openDoubt(), run.guarded)
   try {
     const outcome = await write(run, ending, result)
     run.lease.stop()

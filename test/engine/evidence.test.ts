@@ -73,6 +73,23 @@ describe('a handler that throws', () => {
   })
 })
 
+describe('a policy that cannot say what an error means', () => {
+  const onErrors = [
+    () => {
+      throw new Error('a bug in onError')
+    },
+    () => 'nonsense' as 'retry',
+  ]
+  test.each(onErrors)('leaves doubt, never a second run', async (onError) => {
+    const { hapax, policy, record } = bench()
+    const guarded = { ...request, policy: policy({ onError }) }
+    await expect(hapax.run(guarded, () => Promise.reject(new Error('x')))).rejects.toMatchObject({
+      code: 'outcome_unknown',
+    })
+    expect((await record('k-1'))?.state).toBe('unknown')
+  })
+})
+
 describe('an open doubt', () => {
   test('beats any answer the handler gives', async () => {
     const { hapax, policy, record, events } = bench()

@@ -33,7 +33,9 @@ test.each(lockfiles)('%s has the packages of every platform, so that npm ci take
 
 test('no dependency compiles or downloads anything when it is installed', () => {
   const { allowScripts } = JSON.parse(readFileSync('package.json', 'utf8'))
-  const scripted = Object.entries(read('package-lock.json')).filter(([, { hasInstallScript, os }]) => hasInstallScript && !os)
+  const scripted = Object.entries(read('package-lock.json')).filter(
+    ([, { hasInstallScript, os }]) => hasInstallScript && !os,
+  )
   const names = scripted.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length))
   expect(names.filter((name) => allowScripts[name] !== false)).toEqual([])
 })

@@ -29,7 +29,7 @@ export function ask<Tx>(
 }
 
 export function answer(status: number, body: string | Uint8Array, headers: Answer['headers'] = []): Answer {
-  return { status, headers, body: Buffer.from(body) }
+  return { status, headers, body: typeof body === 'string' ? new TextEncoder().encode(body) : body }
 }
 
 /** What a caller sees of an outcome: the answer and whether it was a replay, or why there is none. */

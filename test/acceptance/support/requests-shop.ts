@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Engine, type EventName, type Events, engine, eventNames, type LogEntry, type PolicyOptions } from 'hapax'
@@ -21,6 +21,8 @@ export interface Shop {
   policy(options?: Partial<PolicyOptions>): ReturnType<Engine<SqliteTransaction>['policy']>
   /** Sets the store's clock. */
   at(ms: number): Promise<void>
+  /** Takes the database away for real while `use` runs. */
+  withoutDatabase<T>(use: () => Promise<T>): Promise<T>
 }
 
 export interface Heard {
@@ -61,5 +63,13 @@ export async function openShop(): Promise<Shop> {
     },
     policy: (options = {}) => hapax.policy({ name: 'payments.create', ...options }),
     at: (ms) => pinSqliteClock(path, ms),
+    async withoutDatabase(use) {
+      await rename(path, `${path}.away`)
+      try {
+        return await use()
+      } finally {
+        await rename(`${path}.away`, path)
+      }
+    },
   }
 }

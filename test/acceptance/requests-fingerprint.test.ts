@@ -1,0 +1,2 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { type PolicyOptions, recipeOf } from 'hapax'

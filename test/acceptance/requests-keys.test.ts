@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto'
+import { readFile, rename } from 'node:fs/promises'
+import { engine, isHapaxError, parseKeyHeader } from 'hapax'
+import { memoryStore } from 'hapax/memory'
+import { beforeAll, expect, test } from 'vitest'
+import { paymentsOf, recordsOf } from '../sandbox/database.js'
+import { acme, ask, exchange, pay, post, rawPayment, tea } from '../sandbox/payment-client.js'
+import { type SandboxProcess, startSandbox } from '../sandbox/sandbox-process.js'
+import { faultyStore } from '../support/faulty-store.js'
+import { change, databaseOf, rowsOf } from './support/requests-database.js'
+import { openShop } from './support/requests-shop.js'
+
+/** What is a key, what is none, and that neither does any harm. */
+
+let sandbox: SandboxProcess
+beforeAll(async () => {
+  sandbox = await startSandbox()
+})
+
+test('a UUID, a ULID, a nanoid and the short sample of the standard are keys [S0-05 S1-020]', async () => {
+  const sample = 'A8Z5MHwQS7jUmZ'
+  for (const key of [randomUUID(), '01HZX3J9V6Q8R5T2W4Y7A0B1C3', 'V1StGXR8_Z5jdHi6B-myT', sample]) {
+    const attempt = { key, body: tea() }
+    const first = await pay(sandbox, attempt)
+    const again = await pay(sandbox, attempt)
+    expect([first.status, again.text, again.headers.get('idempotent-replayed')], key).toEqual([201, first.text, 'true'])
+  }
+  expect(parseKeyHeader(sample, { maxLength: 40 })).toBe(sample)
+})
+
+test('the key is read from its header, in any case of its name, and from nowhere else [R-10]', async () => {
+  const [body, key] = [tea(), randomUUID()]
+  for (const name of ['Idempotency-Key', 'idempotency-key', 'IDEMPOTENCY-KEY']) {
+    expect(await exchange(sandbox, rawPayment(body, [`${name}: ${key}`])), name).toMatch(/^HTTP\/1.1 201 /)
+  }
+  expect(paymentsOf(sandbox.dataDir, body)).toHaveLength(1)
+
+  const elsewhere = JSON.stringify({ ...body, idempotencyKey: key, 'Idempotency-Key': key })
+  const headers = { ...acme, 'content-type': 'application/json', 'x-idempotency-key': key }
+  const refused = await ask(sandbox, `/payments?idempotency-key=${key}`, { method: 'POST', headers, body: elsewhere })
+  expect(refused).toMatchObject({ status: 400, json: { code: 'idempotency_key_missing' } })
+})
+
+test('a POST without the header is refused with 400 and runs nothing [S1-070 S1-102]', async () => {
+  const body = tea()
+  const refused = await post(sandbox, JSON.stringify(body), acme)
+  expect(refused).toMatchObject({ status: 400, json: { status: 400, code: 'idempotency_key_missing' } })
+  expect(refused.headers.get('content-type')).toBe('application/problem+json')
+  expect(paymentsOf(sandbox.dataDir, body)).toEqual([])
+})
+
+test('255 characters are a key; 256 are refused with 400, and by the table itself [S1-022]', async () => {
+  const path = databaseOf(sandbox)
+  const [longest, tooLong] = [255, 256].map((length) => randomUUID().padEnd(length, 'k')) as [string, string]
+  expect((await pay(sandbox, { key: longest })).status).toBe(201)
+  expect(recordsOf(sandbox.dataDir, longest)).toHaveLength(1)
+  expect(await pay(sandbox, { key: tooLong })).toMatchObject({ status: 400, json: { code: 'idempotency_key_malformed' } })
+  const lengthen = `UPDATE hapax_records SET idempotency_key = '${tooLong}' WHERE idempotency_key = '${longest}'`
+  expect(() => change(path, lengthen)).toThrow(/CHECK constraint failed/)
+})
+
+test('under the strict syntax a key is one String of RFC 9651, and nothing else is [R-01]', () => {
+  const strict = (value: string) => parseKeyHeader(value, { syntax: 'string' })
+  expect(strict('"k"')).toBe('k')
+  expect(strict('"a\\"b\\\\c"')).toBe('a"b\\c')
+  for (const value of ['k', '?1', ':YQ==:', '1', '1.5', '"a", "b"', '("a")', '"a', '"a" b', '@1659578233', '', '""']) {
+    const reading = () => strict(value)
+    expect(reading, value).toThrow(expect.objectContaining({ code: 'idempotency_key_malformed' }))
+  }
+})
+
+test('the published format of a key is the one in force, to the last character [R-20]', async () => {
+  const page = await readFile(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8')
+  const published = /Use (\d+) to (\d+) printable ASCII characters, in one header line/.exec(page)
+  const [shortest, longest] = [Number(published?.[1]), Number(published?.[2])]
+  const accepted = (lines: string | string[]) => {
+    try {
+      return parseKeyHeader(lines) !== undefined
+    } catch (error) {
+      if (isHapaxError(error, 'idempotency_key_malformed')) return false
+      throw error
+    }
+  }
+  const lengths = [shortest - 1, shortest, longest, longest + 1]
+  expect(lengths.map((length) => accepted('k'.repeat(length)))).toEqual([false, true, true, false])
+  for (let code = 0; code < 0x180; code++) {
+    const isPrintableAscii = code >= 0x20 && code <= 0x7e
+    const character = String.fromCharCode(code).replace(/["\\]/, '\\$&')
+    expect(accepted(`"a${character}b"`), `U+${code.toString(16)}`).toBe(isPrintableAscii)
+  }
+  expect(accepted(['k', 'k'])).toBe(false)
+})
+
+test('a bad request that is sent again unchanged fails again in the same way [R-19]', async () => {
+  const [key, body] = [randomUUID(), tea()]
+  await pay(sandbox, { key, body })
+  const bad = {
+    missing: () => post(sandbox, JSON.stringify(body), acme),
+    malformed: () => pay(sandbox, { key: 'two words', body }),
+    reused: () => pay(sandbox, { key, body: { ...body, amountCents: 1 } }),
+  }
+  for (const [name, send] of Object.entries(bad)) {
+    const first = await send()
+    expect(first.status, name).toBe(name === 'reused' ? 422 : 400)
+    for (const again of [await send(), await send()]) {
+      expect([again.status, again.text], name).toEqual([first.status, first.text])
+    }
+  }
+  expect(paymentsOf(sandbox.dataDir, body)).toHaveLength(1)
+})
+
+test('a malformed key is refused before the store is asked: 400 while the database is away [R-21]', async () => {
+  const cut = await startSandbox()
+  const path = databaseOf(cut)
+  await rename(path, `${path}.away`)
+  expect((await pay(cut)).status).toBe(503)
+  for (const key of ['', 'two words', 'k'.repeat(256), 'a, b', 'k\u00e9y']) {
+    expect(await pay(cut, { key }), key).toMatchObject({ status: 400, json: { code: 'idempotency_key_malformed' } })
+  }
+})
+
+test('a key that is too long or odd is neither hashed nor looked up, and its handler never starts [X-16 S1-015]', async () => {
+  const { store, asked } = faultyStore(memoryStore())
+  const hapax = engine({ store })
+  let [hashed, ran] = [0, 0]
+  const own = { kind: 'own', id: 'counted', of: () => `${++hashed}` } as const
+  const policy = hapax.policy({ name: 'payments.create', fingerprint: { strategy: own } })
+  const attempt = (key: string) => hapax.run({ scope: 'acme', key, policy }, async () => ++ran)
+  for (const key of ['', 'k'.repeat(256), 'k'.repeat(1_000_000), 'a\nb', 'a\0b', 'k\u00e9y', '\ud800']) {
+    await expect(attempt(key)).rejects.toMatchObject({ code: expect.stringMatching(/^idempotency_key_m/) })
+  }
+  expect([hashed, ran, asked.size]).toEqual([0, 0, 0])
+
+  await attempt('well-formed')
+  expect([hashed, ran, asked.get('reserve')]).toEqual([1, 1, 1])
+  expect(await exchange(sandbox, rawPayment(tea(), [`Idempotency-Key: ${'k'.repeat(1_000_000)}`]))).toMatch(/^HTTP\/1.1 4/)
+})
+
+test('a key that looks like SQL is a key: kept to the letter, and nothing else is touched [X-13]', async () => {
+  const path = databaseOf(sandbox)
+  const bystander = { key: randomUUID(), body: tea() }
+  const kept = await pay(sandbox, bystander)
+  for (const text of ["'; DROP TABLE hapax_records; --", "' OR '1'='1", '%', '*', '?1', '$(id)', '{{7*7}}', '\\x00']) {
+    const key = `${text}${randomUUID()}`
+    const attempt = { key: `"${key.replaceAll('\\', '\\\\')}"`, body: tea() }
+    const first = await pay(sandbox, attempt)
+    expect([first.status, (await pay(sandbox, attempt)).text], text).toEqual([201, first.text])
+    expect(rowsOf(path, 'SELECT 1 FROM hapax_records WHERE idempotency_key = ?', key), text).toHaveLength(1)
+  }
+  expect((await pay(sandbox, bystander)).text).toBe(kept.text)
+  expect(await exchange(sandbox, rawPayment(tea(), ['Idempotency-Key: a\rb']))).toMatch(/^HTTP\/1.1 400 /)
+})
+
+test('no event, log line or message of ours holds a key [X-12 X-13]', async () => {
+  const { hapax, policy, heard, logged, withoutDatabase } = await openShop()
+  const key = 'jane.doe@example.com'
+  const messages: string[] = []
+  const run = (input: string, handler: () => Promise<unknown>) =>
+    hapax.run({ scope: 'acme', key, input, policy: policy() }, handler).catch((error: Error) => {
+      messages.push(error.message, String(error.cause), error.stack ?? '')
+    })
+  await run('a', () => run('a', async () => 'met in progress'))
+  await run('a', async () => 'replayed')
+  await run('b', async () => 'mismatched')
+  await withoutDatabase(() => run('a', async () => 'unavailable'))
+  expect(heard.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['reserved', 'met_in_progress', 'replayed', 'mismatched', 'store_failed']),
+  )
+  expect(messages.length).toBeGreaterThan(0)
+  expect(JSON.stringify([heard, logged, messages])).not.toContain(key)
+})
+
+test('neither the problems nor the log of an API tell a key [X-12]', async () => {
+  const own = await startSandbox()
+  const [key, body, path] = [`jane.doe-${randomUUID()}`, tea(), databaseOf(own)]
+  await pay(own, { key, body })
+  const refused = [await pay(own, { key, body: tea() }), await pay(own, { key: `${key} ${key}` })]
+  await rename(path, `${path}.away`)
+  refused.push(await pay(own, { key, body }))
+  expect(refused.map(({ status }) => status)).toEqual([422, 400, 503])
+  for (const { text, headers } of refused) expect(text + JSON.stringify([...headers])).not.toContain(key)
+  expect(own.printed.stderr).toContain('store')
+  expect(own.printed.stderr + own.printed.stdout).not.toContain(key)
+})
