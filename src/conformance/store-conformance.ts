@@ -11,6 +11,7 @@ import { housekeeping } from './store/housekeeping.js'
 import { leases } from './store/leases.js'
 import { listing } from './store/listing.js'
 import { refusals } from './store/refusals.js'
+import { releasing } from './store/releasing.js'
 import { reserving } from './store/reserving.js'
 import { transactionFaults } from './store/transaction-faults.js'
 import { transactions } from './store/transactions.js'
@@ -50,6 +51,7 @@ interface Subject {
 
 const subjects: readonly Subject[] = [
   { subject: 'reserving', needs: [], promises: reserving },
+  { subject: 'releasing', needs: [], promises: releasing },
   { subject: 'refusals', needs: [], promises: refusals },
   { subject: 'crowds', needs: [], promises: crowds },
   { subject: 'fencing', needs: [], promises: fencing },

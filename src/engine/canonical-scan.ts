@@ -60,6 +60,13 @@ export function isExponentMark(byte: number | undefined): boolean {
   return byte === ascii.e || byte === 0x45
 }
 
+/** The value of a hexadecimal digit. */
+export function hexValue(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const lower = byte | 0x20
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : nowhere
+}
+
 /** At least one digit. */
 function endOfDigits(bytes: Uint8Array, start: number): number {
   let at = start

@@ -1,5 +1,5 @@
 import type { Draft } from './canonical-draft.js'
-import { ascii, nowhere } from './canonical-scan.js'
+import { ascii, hexValue, nowhere } from './canonical-scan.js'
 
 /** The escapes of one letter, by that letter, and what they stand for. */
 const short = new Map(
@@ -59,12 +59,6 @@ export function escapedUnit(bytes: Uint8Array, at: number): number {
 
 export function escapeLength(bytes: Uint8Array, at: number): number {
   return bytes[at + 1] === ascii.u ? 6 : 2
-}
-
-function hexValue(byte: number): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
-  const lower = byte | 0x20
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : nowhere
 }
 
 /** Escapes only what RFC 8785 wants escaped. A surrogate that is left alone has no UTF-8, and spoils the draft. */

@@ -1,30 +1,64 @@
-/** One pair of a form, decoded. Each character stands for one byte, so that no two different values look alike. */
-export type FormPair = readonly [name: string, value: string]
+import { hexValue, nowhere } from './canonical-scan.js'
+
+/** Pairs of a form, decoded: name, value, name, value, one behind the other, and how long each is. */
+export interface FormPairs {
+  readonly bytes: Uint8Array
+  readonly lengths: readonly number[]
+}
 
 /**
- * The pairs of an `application/x-www-form-urlencoded` body in their order. Decoded into bytes and not into text,
- * because decoding bad UTF-8 turns different bytes into the same replacement character.
+ * Those pairs of an `application/x-www-form-urlencoded` body whose name is kept, in their order. They are decoded into
+ * bytes and not into text, because bad UTF-8 of different kinds becomes the same text.
  */
-export function formPairs(body: Uint8Array): FormPair[] {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
-  const pairs: FormPair[] = []
-  for (const piece of text.split('&')) {
-    if (piece === '') continue
-    const equals = piece.indexOf('=')
-    pairs.push(
-      equals === -1 ? [decoded(piece), ''] : [decoded(piece.slice(0, equals)), decoded(piece.slice(equals + 1))],
-    )
+export function formPairs(
+  body: Uint8Array,
+  keeps: (bytes: Uint8Array, start: number, end: number) => boolean,
+): FormPairs {
+  const out = new Uint8Array(body.length)
+  const lengths: number[] = []
+  let length = 0
+  for (let start = 0; start < body.length; ) {
+    const end = placeOf(ampersand, body, start, body.length)
+    const equals = placeOf(equalsSign, body, start, end)
+    const nameEnd = decode(body, start, equals, out, length)
+    const valueEnd = decode(body, equals + 1, end, out, nameEnd)
+    if (end > start && keeps(out, length, nameEnd)) {
+      lengths.push(nameEnd - length, valueEnd - nameEnd)
+      length = valueEnd
+    }
+    start = end + 1
   }
-  return pairs
+  return { bytes: out.subarray(0, length), lengths }
 }
 
-/** A field's name as it appears in a pair. */
-export function formName(path: readonly string[]): string {
-  return Buffer.from(path.join('.')).toString('latin1')
+const ampersand = 0x26
+const equalsSign = 0x3d
+const percent = 0x25
+const plus = 0x2b
+const blank = 0x20
+
+/** `end` when it is not there. */
+function placeOf(byte: number, body: Uint8Array, start: number, end: number): number {
+  let at = start
+  while (at < end && body[at] !== byte) at += 1
+  return at
 }
 
-function decoded(text: string): string {
-  return text
-    .replaceAll('+', ' ')
-    .replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+/** Writes what stands at `start` … `end`, decoded, and answers where it ends in `out`. A stray percent sign is itself. */
+function decode(body: Uint8Array, start: number, end: number, out: Uint8Array, outStart: number): number {
+  let to = outStart
+  for (let at = start; at < end; at += 1) {
+    const here = body[at] as number
+    const decoded = here === percent && at + 2 < end ? hexPair(body, at + 1) : nowhere
+    if (decoded !== nowhere) at += 2
+    out[to] = decoded !== nowhere ? decoded : here === plus ? blank : here
+    to += 1
+  }
+  return to
+}
+
+function hexPair(body: Uint8Array, at: number): number {
+  const high = hexValue(body[at] as number)
+  const low = hexValue(body[at + 1] as number)
+  return high === nowhere || low === nowhere ? nowhere : high * 16 + low
 }

@@ -3,7 +3,7 @@ import { canonicalTree, type OpaqueReason } from './canonical.js'
 import { type JsonTree, root } from './canonical-tree.js'
 import { writeCanonical } from './canonical-write.js'
 import { dropField, type FieldPath, fieldAt, namesOf } from './fingerprint-fields.js'
-import { formName, formPairs } from './fingerprint-form.js'
+import { formPairs } from './fingerprint-form.js'
 import { isForm, isJson, mediaTypeOf } from './fingerprint-media.js'
 import type { FingerprintSource } from './fingerprint-source.js'
 
@@ -91,9 +91,15 @@ function jsonFields({ select, exclude }: FieldsStrategy, tree: JsonTree): Payloa
 }
 
 function formFields({ select, exclude }: FieldsStrategy, source: FingerprintSource): Payload {
-  const names = new Set((select ?? exclude).map((path) => formName(namesOf(path))))
-  const pairs = formPairs(source.body).filter(([name]) => names.has(name) === (select !== undefined))
-  return select !== undefined && pairs.length === 0 ? bytes(source) : ['form', JSON.stringify(pairs)]
+  const names = (select ?? exclude).map((path) => Buffer.from(namesOf(path).join('.')))
+  const isListed = (bytes: Uint8Array, start: number, end: number) =>
+    names.some((name) => isSame(name, bytes, start, end))
+  const { bytes: pairs, lengths } = formPairs(source.body, (...name) => isListed(...name) === (select !== undefined))
+  return select !== undefined && lengths.length === 0 ? bytes(source) : ['form', JSON.stringify(lengths), pairs]
+}
+
+function isSame(name: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+  return name.length === end - start && name.every((byte, index) => bytes[start + index] === byte)
 }
 
 /** The order in which the fields are listed in the policy does not matter. */

@@ -6,14 +6,29 @@ declare const brand: unique symbol
 /** What the client sends in `Idempotency-Key`, checked. */
 export type IdempotencyKey = string & { readonly [brand]: 'IdempotencyKey' }
 
+/** What a key must be like where the default is too generous. */
 export interface KeyRules {
   readonly minLength?: number
+  /** At most 255, which is what stores have room for. */
   readonly maxLength?: number
+  /** The format that the API publishes, as one of `keyFormats` or an anchored pattern. Keys that can be guessed fail it. */
+  readonly format?: RegExp
 }
+
+/** Formats that leave nothing to guess. */
+export const keyFormats = {
+  uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
+  ulid: /^[0-7][0-9a-hjkmnp-tv-z]{25}$/i,
+} as const
 
 const printableAscii = /^[\x20-\x7e]*$/
 
-/** The one way to make an IdempotencyKey: printable ASCII, 1 to 255 characters unless the rules say otherwise. */
+/**
+ * The one way to make an IdempotencyKey: printable ASCII, 1 to 255 characters unless the rules say otherwise.
+ *
+ * @example
+ * keyOf('8e03978e-40d5-43dd-bc93-6894a57f9324', { format: keyFormats.uuid })
+ */
 export function keyOf(text: string | undefined, rules: KeyRules = {}): IdempotencyKey {
   if (text === undefined || text === '') {
     throw new HapaxError(
@@ -21,19 +36,21 @@ export function keyOf(text: string | undefined, rules: KeyRules = {}): Idempoten
       'Send a key: a UUID made once per operation, before the first attempt.',
     )
   }
+  if (typeof text !== 'string') throw malformed('The key is not a string; write the number or id as text.')
   const minLength = rules.minLength ?? 1
-  const maxLength = rules.maxLength ?? limits.keyLength
+  const maxLength = Math.min(rules.maxLength ?? limits.keyLength, limits.keyLength)
   if (text.length < minLength || text.length > maxLength) {
-    throw new HapaxError(
-      'idempotency_key_malformed',
-      `The key has ${text.length} characters; ${minLength} to ${maxLength} are allowed.`,
-    )
+    throw malformed(`The key has ${text.length} characters; ${minLength} to ${maxLength} are allowed.`)
   }
   if (!printableAscii.test(text)) {
-    throw new HapaxError(
-      'idempotency_key_malformed',
-      'The key holds a character that is not printable ASCII; a UUID is a good key.',
-    )
+    throw malformed('The key holds a character that is not printable ASCII; a UUID is a good key.')
+  }
+  if (rules.format !== undefined && text.search(rules.format) === -1) {
+    throw malformed('The key is not in the format that this API asks for; a UUID made at random is a good key.')
   }
   return text as IdempotencyKey
+}
+
+function malformed(message: string): HapaxError {
+  return new HapaxError('idempotency_key_malformed', message)
 }

@@ -15,6 +15,8 @@ export type Happening =
   | 'checkpoint'
   | 'complete'
   | 'release'
+  | 'release_attempt'
+  | 'release_generation'
   | 'fail'
   | 'doubt'
   | 'sweep'
@@ -45,7 +47,27 @@ export const transitions: readonly Transition[] = [
   { from: 'in_progress', on: 'renew', to: 'in_progress', by: 'holder', when: 'the fence matches' },
   { from: 'in_progress', on: 'checkpoint', to: 'in_progress', by: 'holder', when: 'the fence matches' },
   { from: 'in_progress', on: 'complete', to: 'completed', by: 'holder', when: 'the fence matches' },
-  { from: 'in_progress', on: 'release', to: 'none', by: 'holder', when: 'the fence matches and nothing has run' },
+  {
+    from: 'in_progress',
+    on: 'release',
+    to: 'none',
+    by: 'holder',
+    when: 'the fence matches, nothing has run, and the key was never used before',
+  },
+  {
+    from: 'in_progress',
+    on: 'release_attempt',
+    to: 'failed_retryable',
+    by: 'holder',
+    when: 'the fence matches, nothing has run, and an earlier attempt had failed',
+  },
+  {
+    from: 'in_progress',
+    on: 'release_generation',
+    to: 'expired',
+    by: 'holder',
+    when: 'the fence matches, nothing has run, and the key had expired before',
+  },
   { from: 'in_progress', on: 'fail', to: 'failed_retryable', by: 'holder', when: 'the fence matches' },
   { from: 'in_progress', on: 'doubt', to: 'unknown', by: 'holder', when: 'the fence matches' },
   {

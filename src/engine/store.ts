@@ -30,7 +30,7 @@ export interface Store<Tx = never> {
   checkpoint(claim: Claim, checkpoint: Checkpoint): Promise<boolean>
   /** Makes the answer durable. The last claim may still complete a doubt that nobody has settled. */
   complete(claim: Claim, completion: Completion): Promise<false | Completed>
-  /** Forgets the reservation. Only for what was refused before anything ran. */
+  /** Gives the key back as it was before this claim. Only for what was refused before anything ran. */
   release(claim: Claim): Promise<boolean>
   /** Lets the next request run again, from the recovery point. */
   fail(claim: Claim, failure: Failure): Promise<boolean>

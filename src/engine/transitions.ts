@@ -90,8 +90,16 @@ export function complete(
   return completed(current, completion, now)
 }
 
-export function release(current: StoredRecord | undefined, claim: Claim): 'deleted' | undefined {
-  return holds(current, claim, 'release') && nothingCommitted(current) ? 'deleted' : undefined
+/**
+ * Gives the key back as it was found. Only a key that was never used before is forgotten: an earlier attempt or
+ * generation must stay on record, or its fingerprint, fences and downstream keys would begin anew.
+ */
+export function release(current: StoredRecord | undefined, claim: Claim): StoredRecord | 'deleted' | undefined {
+  if (current === undefined || !nothingCommitted(current)) return undefined
+  const on = current.attempt > 1 ? 'release_attempt' : current.generation > 1 ? 'release_generation' : 'release'
+  if (!holds(current, claim, on)) return undefined
+  const to = nextState(current.state, on)
+  return to === undefined || to === 'none' ? 'deleted' : idle(current, to)
 }
 
 export function fail(

@@ -51,7 +51,8 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       return write(next) && { expiresAt: next.expiresAt }
     },
     async release(claim) {
-      return transitions.release(get(claim), claim) === 'deleted' && records.delete(address(claim))
+      const next = transitions.release(get(claim), claim)
+      return next === 'deleted' ? records.delete(address(claim)) : write(next)
     },
     async fail(claim, failure) {
       return write(transitions.fail(get(claim), claim, failure, clock.now()))

@@ -155,7 +155,7 @@ export const happeningsOf: Readonly<Record<Exclude<ModelStep['kind'], 'wait'>, r
   complete: ['complete'],
   fail: ['fail'],
   doubt: ['doubt'],
-  release: ['release'],
+  release: ['release', 'release_attempt', 'release_generation'],
   settle: ['settle_completed', 'settle_landed', 'settle_not_landed'],
   sweep: ['sweep'],
   reap: ['bury', 'delete'],

@@ -10,6 +10,8 @@ const design = [
   'in_progress checkpoint         in_progress      holder',
   'in_progress complete           completed        holder',
   'in_progress release            none             holder',
+  'in_progress release_attempt    failed_retryable holder',
+  'in_progress release_generation expired          holder',
   'in_progress fail               failed_retryable holder',
   'in_progress doubt              unknown          holder',
   'in_progress resume             in_progress      request',

@@ -21,6 +21,20 @@ test.concurrent('killed in the middle of a payment: the retry waits for the leas
   expect(recordsOf(killed.dataDir, 'k')).toEqual([{ scope_id: 'acme', status: 'completed', attempt: 2 }])
 })
 
+test.concurrent('frozen past its lease: another process creates the payment, the late one only hands it on', async () => {
+  const frozen = await startSandbox({ env: { SANDBOX_DELAY_MS: '1500', SANDBOX_LEASE_SECONDS: '2' } })
+  const other = await startSandbox({ dataDir: frozen.dataDir })
+  const late = pay(frozen, { key: 'k' })
+  await whileRunning(other, { key: 'k' })
+  frozen.child.kill('SIGSTOP')
+  const created = await onceCreated(other, 'k')
+  expect(created.headers.get('idempotent-replayed')).toBeNull()
+  frozen.child.kill('SIGCONT')
+  const { status, headers, text } = await late
+  expect([status, headers.get('idempotent-replayed'), text]).toEqual([201, 'true', created.text])
+  expect(paymentsOf(frozen.dataDir)).toEqual([created.json.id])
+})
+
 test.concurrent('its files are deleted while it serves: 503, and no payment that is lost', async () => {
   const sandbox = await startSandbox()
   expect((await pay(sandbox)).status).toBe(201)

@@ -23,7 +23,9 @@ test('a process killed in the midst of the race leaves no key half-written and t
   for (const { tell } of racers) tell('go')
   const victim = killFirstTo(100)
   const told = await Promise.all(racers.map((racer) => results(racer, victim)))
-  expect((await Promise.all(racers.map(({ ended }) => ended))).filter(({ signal }) => signal === 'SIGKILL')).toHaveLength(1)
+  expect(
+    (await Promise.all(racers.map(({ ended }) => ended))).filter(({ signal }) => signal === 'SIGKILL'),
+  ).toHaveLength(1)
   expect(integrityOf(path)).toEqual([{ integrity_check: 'ok' }])
 
   const won = told.flatMap((result) => result.won)
@@ -71,7 +73,10 @@ async function atTheLine(path: string, count = String(keys.length)): Promise<rea
 }
 
 /** Everything a racer says, until it is done or dead. */
-async function results({ child, next }: Program, onCompleted = (_: Results, __: Program['child']) => {}): Promise<Results> {
+async function results(
+  { child, next }: Program,
+  onCompleted = (_: Results, __: Program['child']) => {},
+): Promise<Results> {
   const said: Results = { name: child.spawnargs.at(-2) ?? '', won: [], completed: [] }
   for (;;) {
     const message = (await next().catch(() => ({ done: true }))) as { won?: string; completed?: string; done?: true }

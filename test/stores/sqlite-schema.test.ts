@@ -29,11 +29,13 @@ test.each([
   ['a completed record with a lease', 'UPDATE hapax_records SET locked_until = 1'],
   ['a text where a number belongs', "UPDATE hapax_records SET fence = 'first'"],
   ['a record without an expiry', 'UPDATE hapax_records SET expires_at = NULL'],
-  ['a second record of the same name', 'INSERT INTO hapax_records SELECT * FROM (SELECT 2 AS id, * FROM hapax_records)'],
+  ['a second record of the same name', 'UPDATE hapax_records SET digest = (SELECT min(digest) FROM hapax_records)'],
 ])('the table refuses %s', async (_, sql) => {
   const store = await openStore()
-  await store.complete(await claimed(store, 'k'), completion())
-  await expect(rejection(store.query({ sql }))).resolves.toMatchObject({ code: 'store_failed' })
+  await store.complete(await claimed(store, 'one'), completion())
+  await store.complete(await claimed(store, 'another'), completion())
+  const constraint = expect.stringMatching(/^SQLITE_CONSTRAINT|_3091$/)
+  expect(await rejection(store.query({ sql }))).toMatchObject({ code: 'store_failed', cause: { code: constraint } })
 })
 
 test('locked_at tells since when a claim is held, and is empty while nobody holds one', async () => {

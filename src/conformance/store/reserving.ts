@@ -177,30 +177,4 @@ export const reserving: Readonly<Record<string, Show>> = {
     assert.equal(record.lastRunAt, startedAt + 5_000)
     same(await store.find(claim), record)
   },
-
-  'a released key is as if it had never been used': async ({ store }) => {
-    const claim = await claimed(store)
-    assert.equal(await store.release(claim), true)
-    assert.equal(await store.find(claim), undefined)
-    const { record } = verdictOf(
-      await store.reserve(reservation({ fingerprints: [fingerprint('corrected')] })),
-      'reserved',
-    )
-    assert.equal(record.generation, 1)
-    assert.equal(record.attempt, 1)
-  },
-
-  'a repeated release finds nothing left to release': async ({ store }) => {
-    const claim = await claimed(store)
-    assert.equal(await store.release(claim), true)
-    assert.equal(await store.release(claim), false)
-  },
-
-  'a claim that has committed a phase cannot be released': async ({ store }) => {
-    const claim = await claimed(store)
-    assert.ok(await store.checkpoint(claim, checkpoint))
-    const before = await store.find(claim)
-    assert.equal(await store.release(claim), false)
-    same(await store.find(claim), before)
-  },
 }

@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { HapaxError, isHapaxError } from '../../kernel/errors.js'
 import type { Driver, OpenDriver } from './driver.js'
@@ -18,20 +18,16 @@ export interface ConnectionSettings {
 
 export function connect(openDriver: OpenDriver, { path, busyTimeoutMs, missing }: ConnectionSettings): Connection {
   if (missing === 'refuse' && fileAt(path) === undefined) {
-    throw new HapaxError(
-      'store_unreachable',
-      `${path} does not exist. Restore it, give another path, or run: npx hapax migrate ${path}`,
-    )
+    throw unreachable(`${path} does not exist. Restore it, give another path, or run: npx hapax migrate ${path}`)
   }
+  ensureUsable(path)
   const driver = opened(openDriver, path)
   const file = fileAt(path)
   driver.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
   const ensurePresent = () => {
-    if (fileAt(path) === file) return
-    throw new HapaxError(
-      'store_unreachable',
-      `${path} was removed or replaced while in use. Restore it; the next operation opens it anew.`,
-    )
+    const found = fileAt(path)
+    if (found !== undefined && found.ino === file?.ino && found.dev === file.dev) return
+    throw unreachable(`${path} was removed or replaced while in use. Restore it; the next operation opens it anew.`)
   }
   return Object.assign(driver, { ensurePresent })
 }
@@ -43,43 +39,52 @@ export function connect(openDriver: OpenDriver, { path, busyTimeoutMs, missing }
 export function makeDurable(connection: Connection): void {
   const mode = connection.prepare<{ journal_mode: string }>('PRAGMA journal_mode = WAL').get([])?.journal_mode
   if (mode !== 'wal') {
-    throw new HapaxError(
-      'store_unreachable',
-      `The database cannot write ahead (its journal stays "${mode}"). Put it on a local disk.`,
-    )
+    throw unreachable(`The database cannot write ahead (its journal stays "${mode}"). Put it on a local disk.`)
   }
   connection.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON')
+}
+
+/**
+ * SQLite would open a file that it may not write, and fail later. This looks without opening: to close a second
+ * handle of the file would drop the locks that SQLite holds on it.
+ */
+function ensureUsable(path: string): void {
+  const directory = dirname(path)
+  if (!fileAt(directory)?.isDirectory()) {
+    throw unreachable(`The directory ${directory} does not exist. Create it, or give another path.`)
+  }
+  const file = fileAt(path)
+  if (file?.isDirectory()) throw unreachable(`${path} is a directory. Give the path of a file in it.`)
+  for (const place of file === undefined ? [directory] : [directory, path]) {
+    if (!mayWrite(place)) throw unreachable(`This user may not read and write ${place}. Change its permissions.`)
+  }
+}
+
+function fileAt(path: string): Stats | undefined {
+  try {
+    return statSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function opened(openDriver: OpenDriver, path: string): Driver {
   try {
     return openDriver(path)
   } catch (error) {
-    throw isHapaxError(error) ? error : new HapaxError('store_unreachable', whyClosed(path), { cause: error })
+    throw isHapaxError(error) ? error : unreachable(`${path} cannot be opened as a SQLite database.`, error)
   }
 }
 
-/** Looks without opening: to close a second handle of the file would drop the locks that SQLite holds on it. */
-function whyClosed(path: string): string {
-  const directory = dirname(path)
-  if (fileAt(directory) === undefined)
-    return `The directory ${directory} does not exist. Create it, or give another path.`
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    return `${path} is a directory. Give the path of a file in it.`
-  try {
-    accessSync(fileAt(path) === undefined ? directory : path, constants.R_OK | constants.W_OK)
-    return `${path} cannot be opened as a SQLite database.`
-  } catch {
-    return `This user may not read and write ${path}. Change its permissions, or give another path.`
-  }
-}
-
-/** Which file a path leads to, or `undefined` when it leads to none that this user can see. */
-function fileAt(path: string): string | undefined {
-  try {
-    const { dev, ino } = statSync(path)
-    return `${dev}:${ino}`
-  } catch {
-    return undefined
-  }
+function unreachable(message: string, cause?: unknown): HapaxError {
+  return new HapaxError('store_unreachable', message, { cause })
 }

@@ -31,7 +31,8 @@ export interface SqliteMigration {
 export async function migrateSqlite({ path: given, mode = 'apply' }: MigrateSqliteOptions): Promise<SqliteMigration> {
   const path = sqlitePath(given)
   const missing = mode === 'apply' ? 'create' : 'refuse'
-  if (missing === 'refuse' && !existsSync(path)) return { path, from: 0, to: schemaVersion, migrations: names(migrations) }
+  if (missing === 'refuse' && !existsSync(path))
+    return { path, from: 0, to: schemaVersion, migrations: names(migrations) }
   const connection = connect(await loadDriver(), { path, busyTimeoutMs: sqliteBounds.busyTimeoutMs, missing })
   try {
     return { path, to: schemaVersion, ...brought(connection, path, mode) }

@@ -42,7 +42,9 @@ export function stepsAt(now: number, records: RecordTable): Steps {
       return write(current, next) && { expiresAt: next.expiresAt }
     },
     release(claim) {
-      if (transitions.release(records.find(claim), claim) === undefined) return false
+      const current = records.find(claim)
+      const next = transitions.release(current, claim)
+      if (next !== 'deleted') return write(current, next)
       records.remove(claim)
       return true
     },

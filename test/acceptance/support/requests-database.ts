@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import Database from 'libsql'
+import { expect } from 'vitest'
 import type { SandboxProcess } from '../../sandbox/sandbox-process.js'
 
 /** A look into a SQLite file that does not go through Hapax, which is not believed here. Only what was committed shows. */
@@ -19,6 +20,12 @@ export function recordOf(path: string, key: string): Row {
   const [row, ...others] = rowsOf(path, 'SELECT * FROM hapax_records WHERE idempotency_key = ?', key)
   if (row === undefined || others.length > 0) throw new Error(`${key} has ${row ? 'several records' : 'no record'}`)
   return row
+}
+
+/** Resolves once the request with this key holds its claim. */
+export async function untilRunning(sandbox: SandboxProcess, key: string): Promise<void> {
+  const running = () => rowsOf(databaseOf(sandbox), 'SELECT status FROM hapax_records WHERE idempotency_key = ?', key)
+  await expect.poll(running, { timeout: 10_000, interval: 10 }).toEqual([{ status: 'in_progress' }])
 }
 
 export function change(path: string, sql: string): void {

@@ -24,26 +24,30 @@ export async function crashHalfWay(settings: HalfWay): Promise<void> {
 
 export interface Race {
   readonly path: string
+  /** The file to which a node writes a line whenever a handler of it ran. */
   readonly effects: string
   readonly nodes: number
-  readonly keys: number
   readonly racersPerNode: number
+  readonly rounds: readonly (readonly string[])[]
 }
 
-/** Starts all nodes, lets them go at once, and tells what their requests got. */
-export async function race({ path, effects, nodes, keys, racersPerNode }: Race): Promise<readonly Raced[]> {
-  const args = [path, effects, String(keys), String(racersPerNode)]
-  const children = Array.from({ length: nodes }, () => start('requests-racer.mjs', args))
+/** Lets all nodes go at once in every round, each with another key first, and gives how often each ran a handler. */
+export async function race({ path, effects, nodes, racersPerNode, rounds }: Race): Promise<readonly number[]> {
+  const children = Array.from({ length: nodes }, () => start('requests-racer.mjs', [path, effects, String(racersPerNode)]))
   await Promise.all(children.map(messageOf))
-  const results = children.map(messageOf)
-  for (const child of children) child.send('go')
-  return (await Promise.all(results)) as Raced[]
-}
-
-export interface Raced {
-  readonly ran: number
-  readonly replayed: number
-  readonly refused: number
+  const ran = children.map(() => 0)
+  for (const keys of rounds) {
+    const ends = children.map(async (child, node) => {
+      const { ran } = (await messageOf(child)) as { ran: number }
+      return { node, ran }
+    })
+    for (const [node, child] of children.entries()) {
+      const first = Math.floor((node * keys.length) / nodes)
+      child.send([...keys.slice(first), ...keys.slice(0, first)])
+    }
+    for (const end of await Promise.all(ends)) ran[end.node] = (ran[end.node] ?? 0) + end.ran
+  }
+  return ran
 }
 
 function start(program: string, args: readonly string[]): ChildProcess {

@@ -74,3 +74,12 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
     (error: unknown) => error,
   )
 }
+
+/** A promise that the test resolves when it is time. */
+export function signal<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => {}
+  const promise = new Promise<T>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}

@@ -14,7 +14,10 @@ export interface Program {
 }
 
 export function program(name: string, ...args: string[]): Program {
-  const child = fork(fileURLToPath(new URL(name, import.meta.url)), args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], execArgv: [] })
+  const child = fork(fileURLToPath(new URL(name, import.meta.url)), args, {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    execArgv: [],
+  })
   const messages: unknown[] = []
   const waiting: { resolve(message: unknown): void; reject(error: Error): void }[] = []
   let stderr = ''
@@ -32,7 +35,9 @@ export function program(name: string, ...args: string[]): Program {
   return {
     child,
     next: () =>
-      messages.length > 0 ? Promise.resolve(messages.shift()) : new Promise((resolve, reject) => waiting.push({ resolve, reject })),
+      messages.length > 0
+        ? Promise.resolve(messages.shift())
+        : new Promise((resolve, reject) => waiting.push({ resolve, reject })),
     tell: (message) => child.send(message as object),
     ended,
   }

@@ -25,7 +25,8 @@ async function race() {
     process.send({ won: key })
     const body = new TextEncoder().encode(`${name} ${key}`)
     const answer = { kind: 'kept', status: 201, headers: [], body }
-    if (await insist(() => store.complete(verdict.claim, { answer, answerVersion: 1 }))) process.send({ completed: key })
+    if (await insist(() => store.complete(verdict.claim, { answer, answerVersion: 1 })))
+      process.send({ completed: key })
   }
 }
 
