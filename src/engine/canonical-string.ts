@@ -24,23 +24,30 @@ export function respellString(draft: Draft, start: number): number {
       return at + 1
     }
     if (here < ascii.blank) return nowhere
-    if (here !== ascii.backslash) {
+    if (here === ascii.backslash) {
+      at = respellEscape(draft, at)
+      if (at === nowhere) return nowhere
+    } else {
       draft.put(here)
       at += 1
-      continue
-    }
-    const unit = escapedUnit(source, at)
-    if (unit === nowhere) return nowhere
-    at += escapeLength(source, at)
-    const low = isHighSurrogate(unit) ? escapedUnit(source, at) : nowhere
-    if (isLowSurrogate(low)) {
-      putCodePoint(draft, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00))
-      at += escapeLength(source, at)
-    } else {
-      putUnit(draft, unit)
     }
   }
   return nowhere
+}
+
+/** Two escapes that are the halves of one character are taken together. */
+function respellEscape(draft: Draft, start: number): number {
+  const { source } = draft
+  const unit = escapedUnit(source, start)
+  if (unit === nowhere) return nowhere
+  const end = start + escapeLength(source, start)
+  const low = isHighSurrogate(unit) ? escapedUnit(source, end) : nowhere
+  if (isLowSurrogate(low)) {
+    putCodePoint(draft, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00))
+    return end + escapeLength(source, end)
+  }
+  putUnit(draft, unit)
+  return end
 }
 
 /** The UTF-16 code unit that the escape at this place stands for; `nowhere` when there is no escape, or a bad one. */
@@ -78,23 +85,25 @@ function putUnit(draft: Draft, unit: number): void {
   }
 }
 
+/** Writes UTF-8: a first byte that says how many follow, and those with six bits each. */
 function putCodePoint(draft: Draft, point: number): void {
-  if (point < 0x80) {
-    draft.put(point)
-    return
-  }
+  if (point < 0x80) return draft.put(point)
   if (point < 0x800) {
     draft.put(0xc0 | (point >> 6))
-  } else {
-    if (point < 0x10000) {
-      draft.put(0xe0 | (point >> 12))
-    } else {
-      draft.put(0xf0 | (point >> 18))
-      draft.put(0x80 | ((point >> 12) & 0x3f))
-    }
-    draft.put(0x80 | ((point >> 6) & 0x3f))
+    return putSixBits(draft, point)
   }
-  draft.put(0x80 | (point & 0x3f))
+  if (point < 0x10000) {
+    draft.put(0xe0 | (point >> 12))
+  } else {
+    draft.put(0xf0 | (point >> 18))
+    putSixBits(draft, point >> 12)
+  }
+  putSixBits(draft, point >> 6)
+  putSixBits(draft, point)
+}
+
+function putSixBits(draft: Draft, bits: number): void {
+  draft.put(0x80 | (bits & 0x3f))
 }
 
 function isHighSurrogate(unit: number): boolean {

@@ -71,7 +71,7 @@ export class JsonTree {
   }
 
   /** An object or an array, even an empty one. */
-  holdsOthers(node: JsonNode): boolean {
+  isContainer(node: JsonNode): boolean {
     return this.isObject(node) || this.draft.bytes[this.startOf(node)] === ascii.openBracket
   }
 

@@ -2,14 +2,14 @@ import { ascii } from './canonical-scan.js'
 import { type JsonNode, type JsonTree, none } from './canonical-tree.js'
 
 /** The canonical spelling of a value: what was read, without blanks, in the order of the tree. */
-export function writeCanonical(tree: JsonTree, value: JsonNode): Uint8Array {
+export function writeCanonical(tree: JsonTree, value: JsonNode): Buffer {
   return new Writer(tree).write(value)
 }
 
 class Writer {
   readonly #tree: JsonTree
   /** Nothing is written twice and every mark stands in the source, so the draft is never shorter than what comes out. */
-  readonly #out: Uint8Array
+  readonly #out: Buffer
   #length = 0
 
   constructor(tree: JsonTree) {
@@ -18,7 +18,7 @@ class Writer {
   }
 
   /** Goes down before it goes on, and keeps the way back in a list, so that depth costs no stack. */
-  write(value: JsonNode): Uint8Array {
+  write(value: JsonNode): Buffer {
     const open: JsonNode[] = []
     let node = value
     for (;;) {
@@ -38,6 +38,7 @@ class Writer {
       node = this.#tree.nextOf(node)
     }
   }
+
   #name(node: JsonNode): void {
     const nameEnd = this.#tree.nameEndOf(node)
     if (nameEnd === 0) return
@@ -49,16 +50,10 @@ class Writer {
   #begin(node: JsonNode): JsonNode {
     const first = this.#tree.firstOf(node)
     const start = this.#tree.startOf(node)
-    if (first !== none) this.#copy(start, start + 1)
-    else if (this.#tree.holdsOthers(node)) this.#empty(node)
-    else this.#copy(start, this.#tree.endOf(node))
+    const mayHoldOthers = this.#tree.isContainer(node)
+    this.#copy(start, mayHoldOthers ? start + 1 : this.#tree.endOf(node))
+    if (mayHoldOthers && first === none) this.#close(node)
     return first
-  }
-
-  #empty(node: JsonNode): void {
-    const start = this.#tree.startOf(node)
-    this.#copy(start, start + 1)
-    this.#close(node)
   }
 
   #close(node: JsonNode): void {

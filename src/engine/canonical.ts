@@ -33,7 +33,7 @@ export function canonicalJson(
 ): { readonly kind: 'canonical'; readonly text: string } | Opaque {
   const parsed = canonicalTree(bytes, options)
   if (parsed.kind === 'opaque') return parsed
-  return { kind: 'canonical', text: Buffer.from(writeCanonical(parsed.tree, root)).toString() }
+  return { kind: 'canonical', text: writeCanonical(parsed.tree, root).toString() }
 }
 
 /** The same as a tree, for those who select or leave out some of its members. */

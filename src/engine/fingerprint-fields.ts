@@ -8,6 +8,12 @@ export function namesOf(path: FieldPath): readonly string[] {
   return typeof path === 'string' ? path.split('.') : path
 }
 
+/** Each path once, and in one order: how a policy lists its fields does not matter. */
+export function sortedPaths(paths: readonly FieldPath[]): readonly (readonly string[])[] {
+  const spelled = new Set(paths.map((path) => JSON.stringify(namesOf(path))))
+  return [...spelled].sort().map((path): readonly string[] => JSON.parse(path))
+}
+
 /** What stands at a path. `depth` is smaller than the path is long when something that is no object was in the way. */
 export interface Field {
   readonly value: JsonNode

@@ -7,13 +7,10 @@ export interface FormPairs {
 }
 
 /**
- * Those pairs of an `application/x-www-form-urlencoded` body whose name is kept, in their order. They are decoded into
- * bytes and not into text, because bad UTF-8 of different kinds becomes the same text.
+ * Those pairs of an `application/x-www-form-urlencoded` body whose name is listed, or those whose name is not, in their
+ * order. They are decoded into bytes and not into text, because bad UTF-8 of different kinds becomes the same text.
  */
-export function formPairs(
-  body: Uint8Array,
-  keeps: (bytes: Uint8Array, start: number, end: number) => boolean,
-): FormPairs {
+export function formPairs(body: Uint8Array, names: readonly Uint8Array[], mode: 'select' | 'exclude'): FormPairs {
   const out = new Uint8Array(body.length)
   const lengths: number[] = []
   let length = 0
@@ -22,7 +19,7 @@ export function formPairs(
     const equals = placeOf(equalsSign, body, start, end)
     const nameEnd = decode(body, start, equals, out, length)
     const valueEnd = decode(body, equals + 1, end, out, nameEnd)
-    if (end > start && keeps(out, length, nameEnd)) {
+    if (end > start && isListed(names, out, length, nameEnd) === (mode === 'select')) {
       lengths.push(nameEnd - length, valueEnd - nameEnd)
       length = valueEnd
     }
@@ -61,4 +58,8 @@ function hexPair(body: Uint8Array, at: number): number {
   const high = hexValue(body[at] as number)
   const low = hexValue(body[at + 1] as number)
   return high === nowhere || low === nowhere ? nowhere : high * 16 + low
+}
+
+function isListed(names: readonly Uint8Array[], bytes: Uint8Array, start: number, end: number): boolean {
+  return names.some((name) => name.length === end - start && name.every((byte, index) => bytes[start + index] === byte))
 }

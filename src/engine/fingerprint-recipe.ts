@@ -1,7 +1,8 @@
 import { createHash, createHmac, createSecretKey, type Hash, type Hmac } from 'node:crypto'
 import { HapaxError } from '../kernel/errors.js'
 import { framed } from './digest.js'
-import { type FingerprintStrategy, sortedPaths } from './fingerprint-strategy.js'
+import { type FieldPath, sortedPaths } from './fingerprint-fields.js'
+import type { FingerprintStrategy } from './fingerprint-strategy.js'
 
 /** Secrets by key id. A retired one stays listed for as long as records made with it may be retried. */
 export interface FingerprintSecret {
@@ -91,7 +92,7 @@ function strategyId(strategy: FingerprintStrategy): string {
   }
 }
 
-function checkedPaths(paths: Parameters<typeof sortedPaths>[0]): string[] {
+function checkedPaths(paths: readonly FieldPath[]): string[] {
   const sorted = sortedPaths(paths)
   if (sorted.length === 0 || sorted.some((path) => path.length === 0)) {
     throw new HapaxError(

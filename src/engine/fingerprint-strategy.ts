@@ -2,7 +2,7 @@ import { HapaxError } from '../kernel/errors.js'
 import { canonicalTree, type OpaqueReason } from './canonical.js'
 import { type JsonTree, root } from './canonical-tree.js'
 import { writeCanonical } from './canonical-write.js'
-import { dropField, type FieldPath, fieldAt, namesOf } from './fingerprint-fields.js'
+import { dropField, type FieldPath, fieldAt, namesOf, sortedPaths } from './fingerprint-fields.js'
 import { formPairs } from './fingerprint-form.js'
 import { isForm, isJson, mediaTypeOf } from './fingerprint-media.js'
 import type { FingerprintSource } from './fingerprint-source.js'
@@ -38,9 +38,9 @@ export type OnOpaque = (reason: OpaqueReason) => void
 export function payloadOf(strategy: FingerprintStrategy, source: FingerprintSource, onOpaque: OnOpaque): Payload {
   switch (strategy.kind) {
     case 'whole':
-      return isJson(mediaTypeOf(source.mediaType)) ? fromJson(source, whole, onOpaque) : bytes(source)
+      return isJson(mediaTypeOf(source.mediaType)) ? fromJson(source, asJson, onOpaque) : asBytes(source)
     case 'raw':
-      return bytes(source)
+      return asBytes(source)
     case 'fields':
       return fields(strategy, source, onOpaque)
     case 'header':
@@ -52,20 +52,20 @@ export function payloadOf(strategy: FingerprintStrategy, source: FingerprintSour
   }
 }
 
-function bytes({ body }: FingerprintSource): Payload {
+function asBytes({ body }: FingerprintSource): Payload {
   return ['bytes', body]
 }
 
 /** An empty body is not JSON, but nothing about it is in doubt either. */
 function fromJson(source: FingerprintSource, shape: (tree: JsonTree) => Payload, onOpaque: OnOpaque): Payload {
-  if (source.body.byteLength === 0) return bytes(source)
+  if (source.body.byteLength === 0) return asBytes(source)
   const parsed = canonicalTree(source.body)
   if (parsed.kind === 'tree') return shape(parsed.tree)
   onOpaque(parsed.reason)
-  return bytes(source)
+  return asBytes(source)
 }
 
-function whole(tree: JsonTree): Payload {
+function asJson(tree: JsonTree): Payload {
   return ['json', writeCanonical(tree, root)]
 }
 
@@ -74,38 +74,26 @@ function fields(strategy: FieldsStrategy, source: FingerprintSource, onOpaque: O
   if (isForm(mediaType)) return formFields(strategy, source)
   if (isJson(mediaType)) return fromJson(source, (tree) => jsonFields(strategy, tree), onOpaque)
   if (source.body.byteLength > 0) onOpaque('not_json')
-  return bytes(source)
+  return asBytes(source)
 }
 
 function jsonFields({ select, exclude }: FieldsStrategy, tree: JsonTree): Payload {
   if (select === undefined) {
     for (const path of exclude) dropField(tree, namesOf(path))
-    return whole(tree)
+    return asJson(tree)
   }
   const parts: (string | Uint8Array)[] = []
   for (const path of sortedPaths(select)) {
     const field = fieldAt(tree, path)
     if (field !== undefined) parts.push(JSON.stringify([path, field.depth]), writeCanonical(tree, field.value))
   }
-  return parts.length === 0 ? whole(tree) : ['json fields', ...parts]
+  return parts.length === 0 ? asJson(tree) : ['json fields', ...parts]
 }
 
 function formFields({ select, exclude }: FieldsStrategy, source: FingerprintSource): Payload {
-  const names = (select ?? exclude).map((path) => Buffer.from(namesOf(path).join('.')))
-  const isListed = (bytes: Uint8Array, start: number, end: number) =>
-    names.some((name) => isSame(name, bytes, start, end))
-  const { bytes: pairs, lengths } = formPairs(source.body, (...name) => isListed(...name) === (select !== undefined))
-  return select !== undefined && lengths.length === 0 ? bytes(source) : ['form', JSON.stringify(lengths), pairs]
-}
-
-function isSame(name: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
-  return name.length === end - start && name.every((byte, index) => bytes[start + index] === byte)
-}
-
-/** The order in which the fields are listed in the policy does not matter. */
-export function sortedPaths(paths: readonly FieldPath[]): readonly (readonly string[])[] {
-  const spelled = new Set(paths.map((path) => JSON.stringify(namesOf(path))))
-  return [...spelled].sort().map((path): readonly string[] => JSON.parse(path))
+  const listed = (select ?? exclude).map((path) => Buffer.from(namesOf(path).join('.')))
+  const { bytes, lengths } = formPairs(source.body, listed, select === undefined ? 'exclude' : 'select')
+  return select !== undefined && lengths.length === 0 ? asBytes(source) : ['form', JSON.stringify(lengths), bytes]
 }
 
 function headerOf(source: FingerprintSource, name: string): string {

@@ -18,7 +18,7 @@ test('a killed handler holds its key to the last millisecond of its lease and no
 
 test('a lease that ran out is a reason to ask, not to charge again: one charge, whoever retries [S2-054 S2-105 S2-110]', async () => {
   const file = await testFile()
-  const gateway = await startGateway('is silent')
+  const gateway = await startGateway()
   await file.setTime(await killedWhileCharging(file, gateway))
   const node = file.node()
   const policy = node.hapax.policy({ name: 'payments.create' })
@@ -32,7 +32,7 @@ test('a lease that ran out is a reason to ask, not to charge again: one charge, 
 
 test('the key is on disk before the effect begins, so that a crash behind it cannot charge twice [S2-073]', async () => {
   const file = await testFile()
-  const gateway = await startGateway('is silent')
+  const gateway = await startGateway()
   const process = await startNode(file.path)
   process.run({ key: 'k', handler: 'charges', gateway: gateway.url })
   await gateway.charged()
@@ -168,7 +168,7 @@ test('many processes and a restart share what one process memory could not: each
 
 /** A process is killed while the provider has its charge and it has no answer. Gives the end of its lease. */
 async function killedWhileCharging(file: TestFile, given?: Awaited<ReturnType<typeof startGateway>>): Promise<number> {
-  const gateway = given ?? (await startGateway('is silent'))
+  const gateway = given ?? (await startGateway())
   const process = await startNode(file.path)
   process.run({ key: 'k', handler: 'charges', gateway: gateway.url })
   await gateway.charged()

@@ -13,7 +13,10 @@ describe('the same number has one form', () => {
     ['1', ['1', '1.0', '1e0', '1E+0', '10e-1', '0.1e1', '1000e-3', '1e000', '1.000000000000000000000000']],
     ['0.1', ['0.1', '0.10', '1e-1', '0.01e1', '100E-3']],
     ['-12.5', ['-12.5', '-12.50', '-1.25e1', '-125e-1']],
-    ['12345678901234567890', ['12345678901234567890', '12345678901234567890.0', '1.234567890123456789e19', '1234567890123456789e1']],
+    [
+      '12345678901234567890',
+      ['12345678901234567890', '12345678901234567890.0', '1.234567890123456789e19', '1234567890123456789e1'],
+    ],
     ['1e+400', ['1E400', '10e399', '0.001e403', `1${'0'.repeat(400)}`]],
     ['1e-400', ['1E-400', '10e-401', `0.${'0'.repeat(399)}1`]],
   ])('%s', (expected, spellings) => {
@@ -89,7 +92,10 @@ describe('for every double', () => {
 })
 
 describe('for every two decimals', () => {
-  const decimal = fc.record({ digits: fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }), scale: fc.integer({ min: -40, max: 40 }) })
+  const decimal = fc.record({
+    digits: fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }),
+    scale: fc.integer({ min: -40, max: 40 }),
+  })
   type Decimal = { readonly digits: bigint; readonly scale: number }
 
   /** digits × 10^scale, with the point `shift` digits from the right. */
@@ -107,7 +113,10 @@ describe('for every two decimals', () => {
       const other = { digits: one.digits * 10n ** BigInt(zeros) + BigInt(step), scale: one.scale - zeros }
       return [one, other] as const
     })
-    const pairs = fc.oneof(near.filter(([, other]) => other.scale >= -40), fc.tuple(decimal, decimal))
+    const pairs = fc.oneof(
+      near.filter(([, other]) => other.scale >= -40),
+      fc.tuple(decimal, decimal),
+    )
     fc.assert(
       fc.property(pairs, fc.nat({ max: 35 }), fc.nat({ max: 35 }), ([one, other], shift, otherShift) => {
         const same = scaled(one) === scaled(other)

@@ -11,9 +11,17 @@ describe('the canonical form', () => {
     ['blanks go', ' { "a" : [ 1 ,\t2 ] ,\r\n "b" : { } } ', '{"a":[1,2],"b":{}}'],
     ['a scalar is a text of its own', ' "alone" ', '"alone"'],
     ['words stay', '[true,false,null]', '[true,false,null]'],
-    ['members are sorted at every level', '{"b":{"d":1,"c":2},"a":[{"z":1,"y":2}]}', '{"a":[{"y":2,"z":1}],"b":{"c":2,"d":1}}'],
+    [
+      'members are sorted at every level',
+      '{"b":{"d":1,"c":2},"a":[{"z":1,"y":2}]}',
+      '{"a":[{"y":2,"z":1}],"b":{"c":2,"d":1}}',
+    ],
     ['items keep their order', '[3,1,2]', '[3,1,2]'],
-    ['capitals come before small letters, and digits before both', '{"a":0,"A":0,"1":0,"10":0,"2":0}', '{"1":0,"10":0,"2":0,"A":0,"a":0}'],
+    [
+      'capitals come before small letters, and digits before both',
+      '{"a":0,"A":0,"1":0,"10":0,"2":0}',
+      '{"1":0,"10":0,"2":0,"A":0,"a":0}',
+    ],
     ['a name comes before those that begin with it', '{"ab":0,"a":0,"":0,"a!":0}', '{"":0,"a":0,"a!":0,"ab":0}'],
     ['escapes of letters go', '"\\u0041\\u00e9\\u20AC\\/"', '"Aé€/"'],
     ['short escapes are preferred', '"\\u0008\\u0009\\u000a\\u000c\\u000d\\u0022\\u005c"', '"\\b\\t\\n\\f\\r\\"\\\\"'],
@@ -22,9 +30,21 @@ describe('the canonical form', () => {
     ['a pair of escaped surrogates is one character', '"\\uD83D\\uDE00"', '"\u{1f600}"'],
     ['composed and decomposed letters stay different', '["\\u00e9","e\\u0301"]', '["é","e\u0301"]'],
     ['an escaped name is sorted as what it stands for', '{"b":1,"\\u0061":2,"\\n":3}', '{"\\n":3,"a":2,"b":1}'],
-    ['__proto__ is a member like others', '{"__proto__":{"x":1},"a":{"__proto__":2}}', '{"__proto__":{"x":1},"a":{"__proto__":2}}'],
-    ['names are sorted by UTF-16 code units', '{"\ufb33":1,"\u{1f600}":2,"\u20ac":3,"\ue000":4,"\ud7ff":5}', '{"\u20ac":3,"\ud7ff":5,"\u{1f600}":2,"\ue000":4,"\ufb33":1}'],
-    ['names with quotes and backslashes keep their place', '{"]":1,"\\\\":2,"[":3,"#":4,"\\"":5,"!":6}', '{"!":6,"\\"":5,"#":4,"[":3,"\\\\":2,"]":1}'],
+    [
+      '__proto__ is a member like others',
+      '{"__proto__":{"x":1},"a":{"__proto__":2}}',
+      '{"__proto__":{"x":1},"a":{"__proto__":2}}',
+    ],
+    [
+      'names are sorted by UTF-16 code units',
+      '{"\ufb33":1,"\u{1f600}":2,"\u20ac":3,"\ue000":4,"\ud7ff":5}',
+      '{"\u20ac":3,"\ud7ff":5,"\u{1f600}":2,"\ue000":4,"\ufb33":1}',
+    ],
+    [
+      'names with quotes and backslashes keep their place',
+      '{"]":1,"\\\\":2,"[":3,"#":4,"\\"":5,"!":6}',
+      '{"!":6,"\\"":5,"#":4,"[":3,"\\\\":2,"]":1}',
+    ],
   ])('%s', (_, text, expected) => {
     expect(canonical(text)).toEqual(spelled(expected))
   })
@@ -44,21 +64,84 @@ describe('the canonical form', () => {
 })
 
 describe('what has no canonical form says why', () => {
-  test.each(['', ' ', '{', '[1,]', '{"a":1,}', '{,}', '[,1]', '{"a"}', '{"a":}', '{a:1}', "{'a':1}", '[1 2]', '1 2', '[1]]', '{"a":1]', '[1}', 'tru', 'True', 'nullx', 'NaN', 'undefined', '01', '-', '-a', '+1', '1.', '.5', '1e', '1e+', '0x1', '1_0', '"', '"a', '"\\x"', '"\\u12g4"', '"\\u123"', '"\\', '"\t"', '"\u0000"', '\u00a01', '// 1', '\ufeff{}'])('%j is not JSON', (text) => {
+  test.each([
+    '',
+    ' ',
+    '{',
+    '[1,]',
+    '{"a":1,}',
+    '{,}',
+    '[,1]',
+    '{"a"}',
+    '{"a":}',
+    '{a:1}',
+    "{'a':1}",
+    '[1 2]',
+    '1 2',
+    '[1]]',
+    '{"a":1]',
+    '[1}',
+    'tru',
+    'True',
+    'nullx',
+    'NaN',
+    'undefined',
+    '01',
+    '-',
+    '-a',
+    '+1',
+    '1.',
+    '.5',
+    '1e',
+    '1e+',
+    '0x1',
+    '1_0',
+    '"',
+    '"a',
+    '"\\x"',
+    '"\\u12g4"',
+    '"\\u123"',
+    '"\\',
+    '"\t"',
+    '"\u0000"',
+    '\u00a01',
+    '// 1',
+    '\ufeff{}',
+  ])('%j is not JSON', (text) => {
     expect(() => JSON.parse(text)).toThrow()
     expect(canonical(text)).toEqual(opaque('not_json'))
   })
 
-  test.each(['{"a":1,"a":1}', '{"a":1,"b":2,"a":3}', '{"a":1,"\\u0061":1}', '[{"x":{"é":1,"\\u00e9":2}}]', '{"__proto__":1,"__proto__":2}'])('%s names a member twice', (text) => {
+  test.each([
+    '{"a":1,"a":1}',
+    '{"a":1,"b":2,"a":3}',
+    '{"a":1,"\\u0061":1}',
+    '[{"x":{"é":1,"\\u00e9":2}}]',
+    '{"__proto__":1,"__proto__":2}',
+  ])('%s names a member twice', (text) => {
     expect(canonical(text)).toEqual(opaque('duplicate_member'))
   })
 
-  test.each(['"\\ud800"', '"\\udc00"', '"\\ude00\\ud83d"', '"\\ud83dx"', '"\\ud83d\\n"', '"\\ud83d\\ud83d\\ude00"', '"\\ud83d\u{1f600}"', '{"\\udfff":1}'])('%s holds half a character', (text) => {
+  test.each([
+    '"\\ud800"',
+    '"\\udc00"',
+    '"\\ude00\\ud83d"',
+    '"\\ud83dx"',
+    '"\\ud83d\\n"',
+    '"\\ud83d\\ud83d\\ude00"',
+    '"\\ud83d\u{1f600}"',
+    '{"\\udfff":1}',
+  ])('%s holds half a character', (text) => {
     expect(canonical(text)).toEqual(opaque('lone_surrogate'))
   })
 
   test('bytes that are not UTF-8', () => {
-    for (const bytes of [[0x22, 0xff, 0x22], [0x22, 0xc3, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22], [0x22, 0xc0, 0xaf, 0x22]]) {
+    for (const bytes of [
+      [0x22, 0xff, 0x22],
+      [0x22, 0xc3, 0x22],
+      [0x22, 0xed, 0xa0, 0x80, 0x22],
+      [0x22, 0xc0, 0xaf, 0x22],
+    ]) {
       expect(canonicalJson(Uint8Array.from(bytes))).toEqual(opaque('not_utf8'))
     }
   })
@@ -71,7 +154,8 @@ describe('what has no canonical form says why', () => {
   })
 
   test('a flaw is only reported of a text that is JSON', () => {
-    for (const text of ['{"a":1,"a":2', '["\\ud800"', '[1e9999999999999999,}']) expect(canonical(text)).toEqual(opaque('not_json'))
+    for (const text of ['{"a":1,"a":2', '["\\ud800"', '[1e9999999999999999,}'])
+      expect(canonical(text)).toEqual(opaque('not_json'))
   })
 })
 
@@ -92,17 +176,34 @@ function respelled(value: unknown, choices: readonly number[]): string {
     const units = Array.from({ length: string.length }, (_, index) => string.charCodeAt(index))
     const raw = string.isWellFormed() ? JSON.stringify(string) : undefined
     if (raw !== undefined && choose(3) === 0) return raw
-    const hex = units.map((unit) => unit.toString(16).padStart(4, '0')).map((digits) => (choose(2) === 0 ? digits : digits.toUpperCase()))
+    const hex = units
+      .map((unit) => unit.toString(16).padStart(4, '0'))
+      .map((digits) => (choose(2) === 0 ? digits : digits.toUpperCase()))
     return `"${hex.map((digits) => `\\u${digits}`).join('')}"`
   }
-  const number = (double: number) => [String(double), double.toExponential(), `${double.toExponential().replace('e', '000E').replace(/^(-?\d)000/, '$1.000')}`][choose(3)] ?? ''
+  const number = (double: number) =>
+    [
+      String(double),
+      double.toExponential(),
+      `${double
+        .toExponential()
+        .replace('e', '000E')
+        .replace(/^(-?\d)000/, '$1.000')}`,
+    ][choose(3)] ?? ''
   const spell = (inner: unknown): string => {
-    if (Array.isArray(inner)) return `${blank()}[${blank()}${inner.map(spell).join(`${blank()},${blank()}`)}${blank()}]${blank()}`
+    if (Array.isArray(inner))
+      return `${blank()}[${blank()}${inner.map(spell).join(`${blank()},${blank()}`)}${blank()}]${blank()}`
     if (typeof inner === 'string') return text(inner)
     if (typeof inner === 'number') return number(inner)
     if (typeof inner !== 'object' || inner === null) return String(inner)
-    const members = Object.entries(inner).map(([name, member]) => ({ place: choose(1_000), spelling: `${blank()}${text(name)}${blank()}:${blank()}${spell(member)}` }))
-    return `{${members.sort((a, b) => a.place - b.place).map(({ spelling }) => spelling).join(',')}${blank()}}`
+    const members = Object.entries(inner).map(([name, member]) => ({
+      place: choose(1_000),
+      spelling: `${blank()}${text(name)}${blank()}:${blank()}${spell(member)}`,
+    }))
+    return `{${members
+      .sort((a, b) => a.place - b.place)
+      .map(({ spelling }) => spelling)
+      .join(',')}${blank()}}`
   }
   return spell(value)
 }
@@ -168,7 +269,16 @@ describe('JSON.parse agrees on what is JSON', () => {
   }
 
   test('for texts with one thing changed', () => {
-    const marks = fc.constantFrom(...'{}[]:,"\\\t\n -+.eE0159truefalsn/ux', '\u0000', '\u001f', '\ufeff', '\\u', '""', '-0', '00')
+    const marks = fc.constantFrom(
+      ...'{}[]:,"\\\t\n -+.eE0159truefalsn/ux',
+      '\u0000',
+      '\u001f',
+      '\ufeff',
+      '\\u',
+      '""',
+      '-0',
+      '00',
+    )
     fc.assert(
       fc.property(anyJson, fc.nat(), fc.nat({ max: 2 }), marks, (value, place, removed, mark) => {
         const text = JSON.stringify(value)
@@ -181,7 +291,32 @@ describe('JSON.parse agrees on what is JSON', () => {
   })
 
   test('for any heap of tokens', () => {
-    const tokens = fc.constantFrom('{', '}', '[', ']', ',', ':', '"a"', '"b"', '"\\n"', '"\\ud800"', '1', '-', '0', '.5', 'e1', 'E-', 'true', 'null', ' ', '"\\', '"')
-    fc.assert(fc.property(fc.array(tokens, { maxLength: 12 }), (heap) => agrees(heap.join(''))), { numRuns: 3_000 })
+    const tokens = fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"a"',
+      '"b"',
+      '"\\n"',
+      '"\\ud800"',
+      '1',
+      '-',
+      '0',
+      '.5',
+      'e1',
+      'E-',
+      'true',
+      'null',
+      ' ',
+      '"\\',
+      '"',
+    )
+    fc.assert(
+      fc.property(fc.array(tokens, { maxLength: 12 }), (heap) => agrees(heap.join(''))),
+      { numRuns: 3_000 },
+    )
   })
 })

@@ -118,6 +118,29 @@ describe('the holder', () => {
     })
   })
 
+  test.each([
+    { found: 'never used', changes: {}, left: 'deleted' },
+    {
+      found: 'failed before',
+      changes: { attempt: 2 },
+      left: { state: 'failed_retryable', fence: 1, leaseUntil: undefined },
+    },
+    { found: 'expired before', changes: { generation: 2 }, left: { state: 'expired', generation: 2 } },
+    { found: 'expired and then failed', changes: { generation: 2, attempt: 2 }, left: { state: 'failed_retryable' } },
+  ] as const)('who releases a key that was $found gives it back as that', ({ changes, left }) => {
+    const held = reservedAt(0, changes)
+    const given = steps.release(held, held)
+    if (left === 'deleted') expect(given).toBe('deleted')
+    else expect(given).toMatchObject(left)
+  })
+
+  test('who has committed a phase cannot release, whatever the attempt', () => {
+    for (const attempt of [1, 2]) {
+      const held = reservedAt(0, { recoveryPoint: 'ride_created', attempt })
+      expect(steps.release(held, held)).toBeUndefined()
+    }
+  })
+
   test('who repeats himself gets the very same record', () => {
     const completed = steps.complete(record, claim, completion, 0)
     expect(steps.complete(completed, claim, { ...completion, answerVersion: 2 }, 500)).toBe(completed)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { recordsOf } from './database.js'
-import { acme, ask, coffee, globex, pay, post } from './payment-client.js'
+import { acme, ask, coffee, pay, post } from './payment-client.js'
 import { type SandboxProcess, startSandbox } from './sandbox-process.js'
 
 let sandbox: SandboxProcess
@@ -11,82 +11,13 @@ beforeAll(async () => {
 
 const problemJson = 'application/problem+json'
 
-test('a payment is created, found by its tenant and nobody else [S2-017]', async () => {
-  const created = await pay(sandbox, { body: { ...coffee, currency: 'KRW', metadata: { order: 'A-17' } } })
-  expect(created.status).toBe(201)
-  expect(created.json).toEqual({
-    id: expect.stringMatching(/^pay_[0-9a-f-]{36}$/),
-    customerId: 'cus_1',
-    amountCents: 450,
-    currency: 'KRW',
-    metadata: { order: 'A-17' },
-    status: 'created',
-    createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-  })
-  const location = created.headers.get('location')
-  expect(location).toBe(`/payments/${created.json.id}`)
-  const found = await ask(sandbox, String(location), { headers: acme })
-  expect(found).toMatchObject({ status: 200, json: created.json })
-  expect((await ask(sandbox, String(location), { headers: globex })).status).toBe(404)
-})
-
 test('the largest amount comes back as the number it was', async () => {
   const amountCents = Number.MAX_SAFE_INTEGER
   const { json } = await pay(sandbox, { body: { ...coffee, amountCents } })
   expect((await ask(sandbox, `/payments/${json.id}`, { headers: acme })).json.amountCents).toBe(amountCents)
 })
 
-const invalidBodies = {
-  '[S2-036]': {
-    'an empty customerId': { ...coffee, customerId: '' },
-    'a blank customerId': { ...coffee, customerId: '  ' },
-    'no customerId': { amountCents: 450, currency: 'USD' },
-    'a customerId that is no text': { ...coffee, customerId: 7 },
-    'a customerId of 256 characters': { ...coffee, customerId: 'c'.repeat(256) },
-    'a customerId with a NUL': { ...coffee, customerId: 'a\0b' },
-    'a customerId with a lone surrogate': { ...coffee, customerId: '\ud800' },
-  },
-  '[S2-037]': {
-    'an amount of 0': { ...coffee, amountCents: 0 },
-    'a negative amount': { ...coffee, amountCents: -1 },
-    'an amount of 1.5': { ...coffee, amountCents: 1.5 },
-    'an amount as text': { ...coffee, amountCents: '450' },
-    'an amount that a number cannot hold': { ...coffee, amountCents: Number.MAX_SAFE_INTEGER + 1 },
-    'no amount': { customerId: 'cus_1', currency: 'USD' },
-  },
-  '[S2-017]': {
-    'a currency that is not supported': { ...coffee, currency: 'BTC' },
-    'a currency in lower case': { ...coffee, currency: 'usd' },
-    'no currency': { customerId: 'cus_1', amountCents: 450 },
-  },
-  '[S2-040]': {
-    'metadata that is a list': { ...coffee, metadata: ['a'] },
-    'metadata with a number in it': { ...coffee, metadata: { a: 1 } },
-    'metadata with 51 members': {
-      ...coffee,
-      metadata: Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`m${index}`, ''])),
-    },
-    'a list': [coffee],
-    null: null,
-  },
-}
-
-describe('a request that is refused reserves nothing: its key is as good as new', () => {
-  for (const [ids, bodies] of Object.entries(invalidBodies)) {
-    test(`400 for ${Object.keys(bodies).join(', ')} ${ids}`, async () => {
-      const key = randomUUID()
-      for (const body of Object.values(bodies)) {
-        const refused = await pay(sandbox, { key, body })
-        expect(refused).toMatchObject({ status: 400, json: { code: 'request_invalid', status: 400 } })
-        expect(refused.headers.get('content-type')).toBe(problemJson)
-      }
-      expect(recordsOf(sandbox.dataDir, key)).toEqual([])
-      const accepted = await pay(sandbox, { key })
-      expect(accepted.status).toBe(201)
-      expect(accepted.headers.get('idempotent-replayed')).toBeNull()
-    })
-  }
-
+describe('a request that is refused reserves nothing', () => {
   test('401 without a token or with an unknown one, and it says which scheme', async () => {
     const key = randomUUID()
     for (const authorization of [undefined, 'Bearer', 'Bearer ohk_test_nobody', 'Basic b2hrX3Rlc3RfYWNtZTo=']) {

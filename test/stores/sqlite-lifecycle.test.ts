@@ -124,7 +124,7 @@ test('a store that waits for nothing does not keep its process alive', async () 
 })
 
 test('a process that exits in the midst of its work exits, and does not abort', async () => {
-  for (let run = 0; run < 8; run++) {
+  for (let run = 0; run < 3; run++) {
     const path = freshPath()
     const leaver = program('leaver.mjs', path)
     expect(await leaver.next()).toBe('working')

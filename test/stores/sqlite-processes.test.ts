@@ -39,13 +39,16 @@ test('a process killed in the midst of the race leaves no key half-written and t
   }
 })
 
-test('four processes that migrate an empty file at once leave one schema', async () => {
-  const path = freshPath()
-  const migrators = Array.from({ length: 4 }, () => program('migrator.mjs', path))
+test('of four processes that migrate an empty file at once, one does it and the others find it done', async () => {
+  const paths = Array.from({ length: 20 }, (_, index) => freshPath(`${index}.db`))
+  const migrators = Array.from({ length: 4 }, () => program('migrator.mjs', ...paths))
   await Promise.all(migrators.map(({ next }) => next()))
   for (const { tell } of migrators) tell('go')
-  const applied = await Promise.all(migrators.map(({ next }) => next()))
-  expect(applied.flat()).toEqual(['0001-records'])
+  for (const path of paths) {
+    const told = await Promise.all(migrators.map(({ next }) => next()))
+    const idle = { path, migrations: [] }
+    expect(told.toSorted(byApplied)).toEqual([idle, idle, idle, { path, migrations: ['0001-records'] }])
+  }
 })
 
 test('four processes that open a new file at once all start', async () => {
@@ -53,6 +56,8 @@ test('four processes that open a new file at once all start', async () => {
   for (const { tell } of racers) tell('go')
   await Promise.all(racers.map((racer) => results(racer)))
 })
+
+const byApplied = (a: unknown, b: unknown) => JSON.stringify(a).length - JSON.stringify(b).length
 
 interface Results {
   readonly name: string
@@ -72,19 +77,24 @@ async function atTheLine(path: string, count = String(keys.length)): Promise<rea
   return racers
 }
 
-/** Everything a racer says, until it is done or dead. */
+/** Everything a racer says, until it is done, or was killed on purpose. */
 async function results(
   { child, next }: Program,
   onCompleted = (_: Results, __: Program['child']) => {},
 ): Promise<Results> {
   const said: Results = { name: child.spawnargs.at(-2) ?? '', won: [], completed: [] }
   for (;;) {
-    const message = (await next().catch(() => ({ done: true }))) as { won?: string; completed?: string; done?: true }
+    const message = (await next().catch(doneWhenKilled)) as { won?: string; completed?: string; done?: true }
     if (message.won !== undefined) said.won.push(message.won)
     if (message.completed !== undefined) said.completed.push(message.completed)
     if (message.done) return said
     onCompleted(said, child)
   }
+}
+
+function doneWhenKilled(error: Error): unknown {
+  if (error.message.includes('SIGKILL')) return { done: true }
+  throw error
 }
 
 /** Kills the first racer that has completed so many keys, while it has others under way. */

@@ -17,7 +17,7 @@ export function stepsAt(now: number, records: RecordTable): Steps {
 
   const write = (current: StoredRecord | undefined, next: StoredRecord | undefined): next is StoredRecord => {
     if (next === undefined) return false
-    if (next !== current) records.write(current, next)
+    records.write(current, next)
     return true
   }
 

@@ -14,7 +14,7 @@ const policy = hapax.policy({ name: 'race' })
 await hapax.open()
 process.send?.('ready')
 process.on('message', async (/** @type {readonly string[]} */ keys) => {
-  const crowd = Array.from({ length: Number(racers) }, () => keys).flat()
+  const crowd = keys.flatMap((key) => Array.from({ length: Number(racers) }, () => key))
   const seen = { ran: 0, replayed: 0, refused: 0 }
   for (const outcome of await Promise.all(crowd.map(race))) seen[outcome]++
   process.send?.(seen)

@@ -86,6 +86,22 @@ export function sqlOn(path: string, text: string, ...parameters: unknown[]): Row
   }
 }
 
+/** A script from outside of Hapax. */
+export function scriptOn(path: string, text: string): void {
+  const database = new Database(path, { timeout: 2_000 })
+  try {
+    database.exec(text)
+  } finally {
+    database.close()
+  }
+}
+
+/** Takes the table of records away, as a broken migration might; the function returned brings it back. */
+export function withoutRecords(path: string): () => void {
+  scriptOn(path, 'ALTER TABLE hapax_records RENAME TO hapax_records_gone')
+  return () => scriptOn(path, 'ALTER TABLE hapax_records_gone RENAME TO hapax_records')
+}
+
 /** Holds the write lock of a file, as another program would, until the function returned is called. */
 export function lockedFile(path: string): () => void {
   const database = new Database(path, { timeout: 2_000 })

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto'
+import { keyOf, scopeOf } from 'hapax'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { pinSqliteClock } from '../../dist/stores/sqlite/testing.js'
+import { paymentsOf, recordsOf } from '../sandbox/database.js'
+import { pay, tea } from '../sandbox/payment-client.js'
+import { type SandboxProcess, startSandbox } from '../sandbox/sandbox-process.js'
+import { databaseOf, recordOf, rowsOf } from './support/requests-database.js'
+import { day, hour, noon, openShop } from './support/requests-shop.js'
+
+/** How long a key is remembered, and what its reuse after that means. The clock is the store's; no test waits. */
+
+const minute = 60_000
+
+describe('the API, which keeps keys for 24 hours', () => {
+  let sandbox: SandboxProcess
+  beforeAll(async () => {
+    sandbox = await startSandbox()
+  })
+  const at = (ms: number) => pinSqliteClock(databaseOf(sandbox), ms)
+
+  test('replays for 24 hours and no longer; then the key is as good as new [S0-17 S4-31]', async () => {
+    const attempt = { key: randomUUID(), body: tea() }
+    await at(noon)
+    const first = await pay(sandbox, attempt)
+    await at(noon + 23 * hour + 59 * minute)
+    const late = await pay(sandbox, attempt)
+    expect([late.text, late.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
+    await at(noon + 24 * hour + 1_000)
+    const reused = { ...attempt, body: tea() }
+    const next = await pay(sandbox, reused)
+    expect([next.status, next.headers.get('idempotent-replayed')]).toEqual([201, null])
+    expect(next.json.id).not.toBe(first.json.id)
+    expect((await pay(sandbox, reused)).text).toBe(next.text)
+    expect([paymentsOf(sandbox.dataDir, attempt.body), paymentsOf(sandbox.dataDir, reused.body)]).toEqual([[first.json.id], [next.json.id]])
+  })
+
+  test('goes by the deadline in the record, to the millisecond, though nothing has cleaned up [X-23]', async () => {
+    const attempt = { key: randomUUID(), body: tea() }
+    await at(noon)
+    const first = await pay(sandbox, attempt)
+    const deadline = Number(recordOf(databaseOf(sandbox), attempt.key).expires_at)
+    await at(deadline - 1)
+    expect((await pay(sandbox, attempt)).text).toBe(first.text)
+    await at(deadline)
+    expect(recordsOf(sandbox.dataDir, attempt.key)).toMatchObject([{ status: 'completed' }])
+    expect((await pay(sandbox, attempt)).headers.get('idempotent-replayed')).toBeNull()
+    expect(paymentsOf(sandbox.dataDir, attempt.body)).toHaveLength(2)
+  })
+})
+
+test('each operation has its own retention: a day, thirty days, an hour for what is worth the most [S1-043 S1-083]', async () => {
+  const { hapax, policy, at } = await openShop()
+  const kept = { day: policy({ retention: '24h' }), month: policy({ retention: '30d' }), transfer: policy({ retention: '1h' }) }
+  const run = async (name: keyof typeof kept) => {
+    const { replayed } = await hapax.run({ scope: 'acme', key: name, policy: kept[name] }, async () => 'paid')
+    return replayed
+  }
+  const names = ['day', 'month', 'transfer'] as const
+  /** A run that is not a replay begins a retention of its own, so each age is looked at once. */
+  const replayedAt = async (name: (typeof names)[number], age: number) => {
+    await at(noon)
+    await run(name)
+    await at(noon + age)
+    return run(name)
+  }
+  expect([await replayedAt('transfer', hour - 1), await replayedAt('day', day - 1), await replayedAt('month', 30 * day - 1)]).toEqual([true, true, true])
+  await at(noon + hour)
+  expect(await run('transfer')).toBe(false)
+  await at(noon + day)
+  expect(await run('day')).toBe(false)
+  await at(noon + 30 * day)
+  expect(await run('month')).toBe(false)
+})
+
+test('after its retention a key may be cleaned up, and makes a new request that is marked as one [S1-044]', async () => {
+  const { hapax, policy, store, path, at, charge, charges } = await openShop()
+  const run = () => hapax.run({ scope: 'acme', key: 'k', policy: policy() }, () => charge(`ch_${charges.length + 1}`))
+  await at(noon)
+  expect(await run()).toMatchObject({ value: { charge: 'ch_1' }, replayed: false, generation: 1 })
+  await at(noon + day - 1)
+  expect(await store.reap(1_000)).toEqual({ buried: 0, deleted: 0 })
+  await at(noon + day)
+  expect(await store.reap(1_000)).toEqual({ buried: 1, deleted: 0 })
+  expect(recordOf(path, 'k')).toMatchObject({ status: 'expired', response_body: null })
+  expect(await run()).toMatchObject({ value: { charge: 'ch_2' }, replayed: false, generation: 2 })
+})
+
+test('a retention shorter than clients go on retrying refuses to start [S1-045 S1-086]', async () => {
+  const { policy } = await openShop()
+  const shorter = () => policy({ retention: '24h', retryHorizon: '72h' })
+  expect(shorter).toThrow(expect.objectContaining({ code: 'policy_invalid', message: expect.stringMatching(/retryHorizon 72h/) }))
+  expect(() => policy({ retention: '71h', retryHorizon: '72h' })).toThrow()
+  for (const retention of ['72h', '7d', 'forever'] as const) {
+    expect(() => policy({ retention, retryHorizon: '72h' })).not.toThrow()
+  }
+})
+
+test('a retry that comes too late is refused, or runs for all to see; it is never silent [S1-107]', async () => {
+  const { hapax, policy, at, heard, charge, charges } = await openShop()
+  const run = (key: string, onExpired: 'run' | 'refuse') =>
+    hapax.run({ scope: 'acme', key, policy: policy({ onExpired }) }, ({ generation }) => charge(`${key} ${generation}`))
+  await at(noon)
+  for (const key of ['visible', 'refused']) await run(key, 'run')
+  await at(noon + day)
+  await expect(run('refused', 'refuse')).rejects.toMatchObject({ code: 'idempotency_key_expired' })
+  expect(await run('visible', 'run')).toMatchObject({ value: { charge: 'visible 2' }, replayed: false, generation: 2 })
+  expect(charges).toEqual(['visible 1', 'refused 1', 'visible 2'])
+  const told = heard.filter(({ name }) => name === 'refused_expired' || name === 'reused_after_expiry')
+  expect(told).toMatchObject([
+    { name: 'refused_expired', event: { generation: 1 } },
+    { name: 'reused_after_expiry', event: { generation: 2 } },
+  ])
+})
+
+describe('at the edge of its retention', () => {
+  for (const [edge, age] of [['expiry', day], ['the end of the tombstone', day + 30 * day]] as const) {
+    test(`a key raced for by fifty and a reaper runs once, with a record: ${edge} [X-17]`, async () => {
+      const { hapax, policy, store, path, at } = await openShop()
+      const states: unknown[] = []
+      const run = () =>
+        hapax.run({ scope: 'acme', key: 'k', policy: policy() }, async () => {
+          states.push(recordOf(path, 'k').status)
+          return states.length
+        })
+      await at(noon)
+      await run()
+      if (age > day) {
+        await at(noon + day)
+        await store.reap(1_000)
+      }
+      await at(noon + age)
+      const crowd = Array.from({ length: 50 }, (_, racer) => (racer % 5 === 2 ? store.reap(1_000) : run()))
+      for (const result of await Promise.allSettled(crowd)) {
+        if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'idempotency_key_in_progress' })
+      }
+      expect(states).toEqual(['in_progress', 'in_progress'])
+      expect((await run()).value).toBe(2)
+      const name = { scope: scopeOf('acme'), key: keyOf('k') }
+      expect(await store.find(name)).toMatchObject({ state: 'completed', attempt: 1 })
+      expect(rowsOf(path, 'SELECT 1 FROM hapax_records')).toHaveLength(1)
+    })
+  }
+})

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { acme, ask } from './payment-client.js'
+import { startSandbox } from './sandbox-process.js'
+
+const readme = readFileSync(new URL('../../examples/sandbox/README.md', import.meta.url), 'utf8')
+
+test('the lines of its README do what it says', async () => {
+  const sandbox = await startSandbox()
+  const [create = '', find = ''] = readme.match(/(?<=```sh\n)curl .*?(?=\n```)/gs) ?? []
+  expect(create).toContain('http://127.0.0.1:3000/payments ')
+  const headers = Object.fromEntries(
+    [...create.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name, value]) => [name, value]),
+  )
+  const [, body = ''] = /-d '([^']+)'/.exec(create) ?? []
+
+  const send = (text: string) => ask(sandbox, '/payments', { method: 'POST', headers, body: text })
+  const created = await send(body)
+  const again = await send(body)
+  const changed = await send(body.replace('450', '451'))
+  expect([created.status, again.status, changed.status]).toEqual([201, 201, 422])
+  expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([created.text, 'true'])
+
+  const [, path = ''] = /127\.0\.0\.1:3000(\S+)/.exec(find) ?? []
+  const id = String(created.json.id)
+  expect((await ask(sandbox, path.replace('pay_…', id), { headers: acme })).text).toBe(created.text)
+})
