@@ -1,5 +1,5 @@
 import { compareNames } from './canonical-names.js'
-import { sortByName } from './canonical-sort.js'
+import { sortNames } from './canonical-sort.js'
 import { type JsonNode, type JsonTree, none } from './canonical-tree.js'
 
 /** The members of an object: their order, and finding and dropping one by its name. */
@@ -11,9 +11,11 @@ export function compareMembers(tree: JsonTree, a: JsonNode, b: JsonNode): number
 /** Links the members of an object in the order of their names. */
 export function sortMembers(tree: JsonTree, object: JsonNode): 'unique' | 'duplicate' {
   const members = membersOf(tree, object)
-  const found = sortByName(members, tree.draft.bytes, (member) => tree.nameStartOf(member))
+  const starts = members.map((member) => tree.nameStartOf(member))
+  const { order, found } = sortNames(tree.draft.bytes, starts)
   let last = none
-  for (const member of members) {
+  for (const index of order) {
+    const member = members[index] as JsonNode
     tree.link(object, last, member)
     last = member
   }

@@ -1,7 +1,7 @@
 import { compareNames, endRank, lengthAt, rankAt, ranks } from './canonical-names.js'
 
 /** Some of the names, all alike up to `offset` from their opening quote. */
-interface Alike {
+interface Pile {
   readonly from: number
   readonly to: number
   readonly offset: number
@@ -11,55 +11,56 @@ interface Alike {
 const few = 64
 
 /**
- * Sorts items by their names and says whether two are the same. `startOf` tells where the name of an item stands in the
- * bytes. Many names are dealt into piles by what stands at one place, and each pile by what stands at the next: however
- * alike a hostile caller makes them, the time stays in proportion to the text.
+ * Sorts names, given by where they start in the bytes, and says in which order to take them. Many names are dealt into
+ * piles by what stands at one place, and each pile by what stands at the next: however alike a hostile caller makes
+ * them, the time stays in proportion to the text.
  */
-export function sortByName(
-  items: Int32Array,
-  bytes: Uint8Array,
-  startOf: (item: number) => number,
-): 'unique' | 'duplicate' {
+export function sortNames(bytes: Uint8Array, starts: Int32Array): { order: Int32Array; found: 'unique' | 'duplicate' } {
+  const order = starts.map((_, index) => index)
   let found: 'unique' | 'duplicate' = 'unique'
   const compare = (a: number, b: number) => {
-    const difference = compareNames(bytes, startOf(a), startOf(b))
+    const difference = compareNames(bytes, starts[a] as number, starts[b] as number)
     if (difference === 0) found = 'duplicate'
     return difference
   }
-  const piles: Alike[] = [{ from: 0, to: items.length, offset: 1 }]
+  const piles: Pile[] = [{ from: 0, to: order.length, offset: 1 }]
   for (let pile = piles.pop(); pile !== undefined; pile = piles.pop()) {
-    const { from, to, offset } = pile
-    const pileItems = items.subarray(from, to)
-    if (to - from < few) {
-      pileItems.sort(compare)
+    const names = order.subarray(pile.from, pile.to)
+    if (names.length < few) {
+      names.sort(compare)
       continue
     }
-    const ends = deal(pileItems, (item) => rankAt(bytes, startOf(item) + offset))
+    const ends = deal(names, bytes, starts, pile.offset)
     if ((ends[endRank] ?? 0) > 1) found = 'duplicate'
     for (let rank = endRank + 1; rank < ranks; rank += 1) {
-      const start = ends[rank - 1] ?? 0
-      const end = ends[rank] ?? 0
-      if (end - start < 2) continue
-      const length = lengthAt(bytes, startOf(pileItems[start] ?? 0) + offset)
-      piles.push({ from: from + start, to: from + end, offset: offset + length })
+      const [from, to] = [ends[rank - 1] ?? 0, ends[rank] ?? 0]
+      if (to - from < 2) continue
+      const length = lengthAt(bytes, (starts[names[from] as number] as number) + pile.offset)
+      piles.push({ from: pile.from + from, to: pile.from + to, offset: pile.offset + length })
     }
   }
-  return found
+  return { order, found }
 }
 
-/** Puts the items in the order of their ranks, and answers where each rank ends. */
-function deal(items: Int32Array, rankOf: (item: number) => number): Int32Array {
+/** Puts the names in the order of what stands at the offset, and answers where each rank ends. */
+function deal(names: Int32Array, bytes: Uint8Array, starts: Int32Array, offset: number): Int32Array {
   const ends = new Int32Array(ranks)
-  for (const item of items) {
-    const rank = rankOf(item)
-    ends[rank] = (ends[rank] ?? 0) + 1
+  const ranked = new Uint8Array(names.length)
+  for (let at = 0; at < names.length; at += 1) {
+    const rank = rankAt(bytes, (starts[names[at] as number] as number) + offset)
+    ranked[at] = rank
+    ends[rank] = (ends[rank] as number) + 1
   }
-  for (let rank = 1; rank < ranks; rank += 1) ends[rank] = (ends[rank] ?? 0) + (ends[rank - 1] ?? 0)
+  const allAlike = ends[ranked[0] as number] === names.length
+  for (let rank = 1; rank < ranks; rank += 1) ends[rank] = (ends[rank] as number) + (ends[rank - 1] as number)
+  if (allAlike) return ends
   const places = ends.slice()
-  for (const item of items.slice()) {
-    const place = (places[rankOf(item)] ?? 0) - 1
-    places[rankOf(item)] = place
-    items[place] = item
+  const dealt = names.slice()
+  for (let at = 0; at < dealt.length; at += 1) {
+    const rank = ranked[at] as number
+    const place = (places[rank] as number) - 1
+    places[rank] = place
+    names[place] = dealt[at] as number
   }
   return ends
 }

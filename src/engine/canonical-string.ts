@@ -87,19 +87,21 @@ function putUnit(draft: Draft, unit: number): void {
 
 /** Writes UTF-8: a first byte that says how many follow, and those with six bits each. */
 function putCodePoint(draft: Draft, point: number): void {
-  if (point < 0x80) return draft.put(point)
-  if (point < 0x800) {
+  if (point < 0x80) {
+    draft.put(point)
+  } else if (point < 0x800) {
     draft.put(0xc0 | (point >> 6))
-    return putSixBits(draft, point)
-  }
-  if (point < 0x10000) {
+    putSixBits(draft, point)
+  } else if (point < 0x10000) {
     draft.put(0xe0 | (point >> 12))
+    putSixBits(draft, point >> 6)
+    putSixBits(draft, point)
   } else {
     draft.put(0xf0 | (point >> 18))
     putSixBits(draft, point >> 12)
+    putSixBits(draft, point >> 6)
+    putSixBits(draft, point)
   }
-  putSixBits(draft, point >> 6)
-  putSixBits(draft, point)
 }
 
 function putSixBits(draft: Draft, bits: number): void {
