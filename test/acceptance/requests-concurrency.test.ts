@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { paymentsOf } from '../sandbox/database.js'
-import { type Answer, pay, post, acme, tea } from '../sandbox/payment-client.js'
+import { type Answer, acme, pay, post, tea } from '../sandbox/payment-client.js'
 import { type SandboxProcess, startSandbox } from '../sandbox/sandbox-process.js'
 import { bytesOf, databaseOf, recordOf, untilRunning } from './support/requests-database.js'
 import { openShop } from './support/requests-shop.js'

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { rename } from 'node:fs/promises'
-import type { PolicyOptions, Work } from 'hapax'
+import type { HapaxError, PolicyOptions, Work } from 'hapax'
 import type { SqliteTransaction } from 'hapax/sqlite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { paymentsOf, recordsOf } from '../sandbox/database.js'
 import { acme, pay, post, tea } from '../sandbox/payment-client.js'
 import { type SandboxProcess, startSandbox } from '../sandbox/sandbox-process.js'
+import { gate } from '../support/bench.js'
 import { change, databaseOf, recordOf, rowsOf } from './support/requests-database.js'
 import { lossyProxy } from './support/requests-lossy-proxy.js'
 import { crashHalfWay } from './support/requests-nodes.js'
@@ -23,8 +24,9 @@ describe('the network', () => {
   test('loses a request before the server sees it: the retry is processed as the first [S0-35]', async () => {
     const network = await lossyProxy(sandbox)
     const attempt = { key: randomUUID(), body: tea() }
-    network.loseNext('request')
+    network.loses(() => 'request')
     await expect(pay(network.sandbox, attempt)).rejects.toThrow()
+    network.loses(() => 'nothing')
     expect(recordsOf(sandbox.dataDir, attempt.key)).toEqual([])
     const retry = await pay(network.sandbox, attempt)
     expect([retry.status, retry.headers.get('idempotent-replayed')]).toEqual([201, null])
@@ -34,8 +36,9 @@ describe('the network', () => {
   test('loses the answer after the commit: the retry gets the stored success [S0-38]', async () => {
     const network = await lossyProxy(sandbox)
     const attempt = { key: randomUUID(), body: tea() }
-    network.loseNext('answer')
+    network.loses(() => 'answer')
     await expect(pay(network.sandbox, attempt)).rejects.toThrow()
+    network.loses(() => 'nothing')
     const created = paymentsOf(sandbox.dataDir, attempt.body)
     expect(created).toHaveLength(1)
     const retry = await pay(network.sandbox, attempt)
@@ -101,7 +104,11 @@ describe('an operation', () => {
     const { hapax, policy, charge, charges } = await openShop()
     const pay = (key: string, status: number) =>
       ask(hapax, { policy: policy(), key }, async () => answer(status, (await charge(key)).charge))
-    for (const [key, status] of [['paid', 201], ['declined', 402], ['conflict', 409]] as const) {
+    for (const [key, status] of [
+      ['paid', 201],
+      ['declined', 402],
+      ['conflict', 409],
+    ] as const) {
       expect(seen(await pay(key, status))).toBe(`${status} ${key}`)
       expect(seen(await pay(key, 200))).toBe(`${status} ${key} again`)
     }
@@ -129,8 +136,11 @@ describe('a record', () => {
   test('is marked, never dropped, when its handler throws, doubts or is killed after it began [X-24]', async () => {
     const { hapax, policy, path, at, charge, charges } = await openShop()
     await at(noon)
-    const run = (key: string, options: Partial<PolicyOptions>, handler: (work: Work<SqliteTransaction>) => Promise<unknown>) =>
-      hapax.run({ scope: 'acme', key, policy: policy(options) }, handler)
+    const run = (
+      key: string,
+      options: Partial<PolicyOptions>,
+      handler: (work: Work<SqliteTransaction>) => Promise<unknown>,
+    ) => hapax.run({ scope: 'acme', key, policy: policy(options) }, handler)
     const throwing = async () => {
       await charge('ch_1')
       throw new Error('after the charge')
@@ -186,9 +196,34 @@ describe('a key store that is down', () => {
     const { hapax, policy, path, withoutDatabase, charge, charges } = await openShop()
     const attempt = { scope: 'acme', key: 'k', policy: policy() }
     await withoutDatabase(async () => {
-      await expect(hapax.run(attempt, () => charge('ch_1'))).rejects.toMatchObject({ fault: expect.stringMatching(/store|operator/), retryable: true })
+      await expect(hapax.run(attempt, () => charge('ch_1'))).rejects.toMatchObject({
+        fault: expect.stringMatching(/store|operator/),
+        retryable: true,
+      })
     })
     expect([charges, rowsOf(path, 'SELECT name FROM orders')]).toEqual([[], []])
     expect((await hapax.run(attempt, () => charge('ch_2'))).value).toEqual({ charge: 'ch_2' })
+  })
+
+  test('after the charge does not lose it: the answer becomes durable later, and nothing is charged twice [S1-036]', async () => {
+    const { hapax, policy, path, withoutDatabase, charge, charges } = await openShop()
+    const attempt = { scope: 'acme', key: 'k', policy: policy() }
+    const gone = gate()
+    const back = gate()
+    const charging = hapax.run(attempt, async () => {
+      expect(recordOf(path, 'k').status).toBe('in_progress')
+      const charged = await charge('ch_1')
+      gone.open()
+      await back.opened
+      return charged
+    })
+    await gone.opened
+    await withoutDatabase(async () => {
+      back.open()
+      await expect(charging).rejects.toMatchObject({ code: 'answer_not_stored', retryable: true })
+    })
+    const retry = () => hapax.run(attempt, () => charge('ch_2')).catch((error: HapaxError) => error.code)
+    await expect.poll(retry, { timeout: 10_000 }).toMatchObject({ value: { charge: 'ch_1' }, replayed: true })
+    expect(charges).toEqual(['ch_1'])
   })
 })

@@ -35,7 +35,8 @@ test('another body under a used key gets 422, and the payment stays as it was [S
 
 test('another amount under a used key never reaches the payment provider [S0-14 S1-065]', async () => {
   const { hapax, policy, charge, charges } = await openShop()
-  const pay = (cents: number) => hapax.run({ scope: 'acme', key: 'k', input: { cents }, policy: policy() }, () => charge(`${cents}`))
+  const pay = (cents: number) =>
+    hapax.run({ scope: 'acme', key: 'k', input: { cents }, policy: policy() }, () => charge(`${cents}`))
   await pay(450)
   await expect(pay(451)).rejects.toMatchObject({ code: reused })
   expect((await pay(450)).replayed).toBe(true)
@@ -106,7 +107,10 @@ test('the stored fingerprint is the SHA-256 of the canonical request, by a recip
 
 test('every hash names its purpose and the length of each part, so that no two are ever confused [X-26]', async () => {
   const { hapax, policy, path } = await openShop()
-  for (const [scope, key] of [['ab', 'c'], ['a', 'bc']] as const) {
+  for (const [scope, key] of [
+    ['ab', 'c'],
+    ['a', 'bc'],
+  ] as const) {
     const { replayed } = await hapax.run({ scope, key, policy: policy() }, async () => 'paid')
     expect(replayed).toBe(false)
     const digest = framedSha256(['hapax record 1', scope, key]).subarray(0, 16)
@@ -114,7 +118,9 @@ test('every hash names its purpose and the length of each part, so that no two a
   }
   const shifted = { policy: policy(), key: 'shifted', body: '{}' }
   await ask(hapax, { ...shifted, subject: ['POST', '/pay'] }, async () => answer(201, 'paid'))
-  expect(seen(await ask(hapax, { ...shifted, subject: ['POST/', 'pay'] }, async () => answer(201, 'twice')))).toBe(reused)
+  expect(seen(await ask(hapax, { ...shifted, subject: ['POST/', 'pay'] }, async () => answer(201, 'twice')))).toBe(
+    reused,
+  )
 })
 
 test('each strategy of the draft can be chosen, and compares what it says [R-06]', async () => {
@@ -131,7 +137,11 @@ test('each strategy of the draft can be chosen, and compares what it says [R-06]
     { strategy: { kind: 'fields', select: ['to', 'cents'] }, same: [spaced, later], other: [dearer] },
     { strategy: { kind: 'fields', exclude: ['at'] }, same: [spaced, later], other: [dearer] },
     { strategy: { kind: 'header', name: 'Content-Digest' }, same: [first, dearer], other: [otherDigest] },
-    { strategy: { kind: 'own', id: 'length', of: ({ body }) => `${body.length}` }, same: [later, dearer], other: [spaced] },
+    {
+      strategy: { kind: 'own', id: 'length', of: ({ body }) => `${body.length}` },
+      same: [later, dearer],
+      other: [spaced],
+    },
   ]
   for (const [index, { strategy, same, other }] of cases.entries()) {
     const request = { policy: policy({ fingerprint: { strategy } }), key: `k${index}` }
@@ -144,12 +154,35 @@ test('each strategy of the draft can be chosen, and compares what it says [R-06]
   }
 })
 
+test('by a digest or a signature, another body is noticed without looking at it [S0-25]', async () => {
+  const { hapax, policy } = await openShop()
+  for (const name of ['content-digest', 'x-jws-signature']) {
+    const request = { policy: policy({ fingerprint: { strategy: { kind: 'header', name } } }), key: name }
+    const send = async (value: string) =>
+      seen(await ask(hapax, { ...request, headers: { [name]: value } }, async () => answer(201, 'paid')))
+    expect([await send('a'), await send('a'), await send('b')]).toEqual(['201 paid', '201 paid again', reused])
+  }
+})
+
+test('a form is a request like any other: the same pairs are replayed, another amount is not [S0-34]', async () => {
+  const { hapax, policy } = await openShop()
+  const select = { strategy: { kind: 'fields', select: ['amount', 'currency'] } } as const
+  for (const [key, chosen] of Object.entries({ whole: policy(), selected: policy({ fingerprint: select }) })) {
+    const request = { policy: chosen, key, mediaType: 'application/x-www-form-urlencoded' }
+    const send = async (body: string) => seen(await ask(hapax, { ...request, body }, async () => answer(201, 'paid')))
+    expect(await send('amount=2000&currency=usd&description=test')).toBe('201 paid')
+    expect(await send('amount=2000&currency=usd&description=test')).toBe('201 paid again')
+    expect(await send('amount=2001&currency=usd&description=test')).toBe(reused)
+  }
+})
+
 test('who steals the table finds a PIN by its plain hash, and none by its keyed one [X-10]', async () => {
   const { hapax, policy, path } = await openShop()
   const [k1, k2] = [randomBytes(32), randomBytes(32)]
   const keyed = policy({ fingerprint: { secret: { keys: { k1 }, current: 'k1' } } })
   const rotated = policy({ fingerprint: { secret: { keys: { k1, k2 }, current: 'k2' } } })
-  const run = (key: string, pin: string, by = keyed) => hapax.run({ scope: 'acme', key, input: { pin }, policy: by }, async () => 'set')
+  const run = (key: string, pin: string, by = keyed) =>
+    hapax.run({ scope: 'acme', key, input: { pin }, policy: by }, async () => 'set')
   await run('plain', '4711', policy())
   await run('keyed', '4711')
 
@@ -176,5 +209,6 @@ test('fingerprints are compared in constant time, and nowhere in any other way [
   const comparing = texts.filter((text) => text.includes('equalFingerprints('))
   expect(comparing.length).toBeGreaterThan(1)
   expect(comparing.filter((text) => /function equalFingerprints[^}]*timingSafeEqual\(/.test(text))).toHaveLength(1)
-  for (const text of texts) expect(text).not.toMatch(/\.(request_)?fingerprint\s*[!=]==|[!=]==\s*\w+\.(request_)?fingerprint\b/)
+  for (const text of texts)
+    expect(text).not.toMatch(/\.(request_)?fingerprint\s*[!=]==|[!=]==\s*\w+\.(request_)?fingerprint\b/)
 })

@@ -65,7 +65,8 @@ test('the reaper takes a bounded batch at a time, and requests get through betwe
   const keys = Array.from({ length: 2_300 }, (_, number) => `old-${number}`)
   await complete(shop, keys, { retention: '24h' })
   await at(noon + day)
-  const counts = (status: string) => rowsOf(path, 'SELECT count(*) AS n FROM hapax_records WHERE status = ?', status)[0]?.n
+  const counts = (status: string) =>
+    rowsOf(path, 'SELECT count(*) AS n FROM hapax_records WHERE status = ?', status)[0]?.n
   await complete(shop, ['live'], {})
 
   expect(await store.reap(300)).toEqual({ buried: 300, deleted: 0 })

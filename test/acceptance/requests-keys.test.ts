@@ -54,7 +54,10 @@ test('255 characters are a key; 256 are refused with 400, and by the table itsel
   const [longest, tooLong] = [255, 256].map((length) => randomUUID().padEnd(length, 'k')) as [string, string]
   expect((await pay(sandbox, { key: longest })).status).toBe(201)
   expect(recordsOf(sandbox.dataDir, longest)).toHaveLength(1)
-  expect(await pay(sandbox, { key: tooLong })).toMatchObject({ status: 400, json: { code: 'idempotency_key_malformed' } })
+  expect(await pay(sandbox, { key: tooLong })).toMatchObject({
+    status: 400,
+    json: { code: 'idempotency_key_malformed' },
+  })
   const lengthen = `UPDATE hapax_records SET idempotency_key = '${tooLong}' WHERE idempotency_key = '${longest}'`
   expect(() => change(path, lengthen)).toThrow(/CHECK constraint failed/)
 })
@@ -133,7 +136,9 @@ test('a key that is too long or odd is neither hashed nor looked up, and its han
 
   await attempt('well-formed')
   expect([hashed, ran, asked.get('reserve')]).toEqual([1, 1, 1])
-  expect(await exchange(sandbox, rawPayment(tea(), [`Idempotency-Key: ${'k'.repeat(10_000)}`]))).toMatch(/^HTTP\/1.1 400 /)
+  expect(await exchange(sandbox, rawPayment(tea(), [`Idempotency-Key: ${'k'.repeat(10_000)}`]))).toMatch(
+    /^HTTP\/1.1 400 /,
+  )
 })
 
 test('a key that looks like SQL is a key: kept to the letter, and nothing else is touched [X-13]', async () => {

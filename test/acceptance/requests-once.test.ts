@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { paymentsOf, recordsOf } from '../sandbox/database.js'
 import { acme, ask as get, pay, post, tea } from '../sandbox/payment-client.js'
 import { type SandboxProcess, startSandbox } from '../sandbox/sandbox-process.js'
-import { bytesOf, databaseOf, recordOf } from './support/requests-database.js'
+import { bytesOf, change, databaseOf, recordOf } from './support/requests-database.js'
 import { answer, ask, seen } from './support/requests-route.js'
 import { openShop } from './support/requests-shop.js'
 
@@ -154,4 +154,27 @@ test('whatever a key already holds, a conflict never enters the handler [S1-013]
     return answer(201, 'done')
   })
   expect(charges).toEqual([])
+})
+
+test('a replay tells what happened then; what is true now is for a GET to tell, which needs no key [S1-092 S1-094 S4-25]', async () => {
+  const attempt = { key: randomUUID(), body: tea() }
+  const first = await pay(sandbox, attempt)
+  const path = `/payments/${first.json.id}`
+  expect((await get(sandbox, path, { headers: acme })).json.status).toBe('created')
+  change(databaseOf(sandbox), `UPDATE payments SET status = 'cancelled' WHERE id = '${first.json.id}'`)
+  expect((await pay(sandbox, attempt)).text).toBe(first.text)
+  for (const key of [{}, { 'idempotency-key': attempt.key }]) {
+    const shown = await get(sandbox, path, { headers: { ...acme, ...key } })
+    expect([shown.status, shown.json.status]).toEqual([200, 'cancelled'])
+  }
+  expect(recordsOf(sandbox.dataDir, attempt.key)).toHaveLength(1)
+})
+
+test('an answer over the size limit is told once in full, then withheld; nothing runs again [X-15]', async () => {
+  const { hapax, policy, path } = await openShop()
+  const request = { policy: policy({ maxAnswerBytes: 100 }), key: 'k' }
+  const large = 'x'.repeat(101)
+  expect(seen(await ask(hapax, request, async () => answer(201, large)))).toBe(`201 ${large}`)
+  expect(seen(await ask(hapax, request, async () => answer(201, 'ran again')))).toBe('201 (withheld) again')
+  expect(recordOf(path, 'k')).toMatchObject({ status: 'completed', response_status_code: 201, response_body: null })
 })

@@ -1,5 +1,5 @@
-import { migrateSqlite, sqliteStore } from 'hapax/sqlite'
 import { keyOf, scopeOf } from 'hapax'
+import { migrateSqlite, sqliteStore } from 'hapax/sqlite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { recordQueries } from '../../src/stores/sqlite/record-queries.js'
 import { pay } from '../sandbox/payment-client.js'
@@ -23,7 +23,9 @@ describe('the table', () => {
     expect((await migrateSqlite({ path })).migrations).toContain('0001-records')
     expect(columnsOf(path)).toEqual(columnsOf(databaseOf(sandbox)))
     const columns = Object.keys(columnsOf(databaseOf(sandbox)))
-    expect(columns).toEqual(expect.arrayContaining(['idempotency_key', 'request_fingerprint', 'locked_at', 'response_body']))
+    expect(columns).toEqual(
+      expect.arrayContaining(['idempotency_key', 'request_fingerprint', 'locked_at', 'response_body']),
+    )
     const tables = rowsOf(databaseOf(sandbox), `SELECT name FROM sqlite_schema WHERE type = 'table'`)
     expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(['hapax_records', 'payments']))
     expect(await synchronousOf(path)).toBe(2)
@@ -57,7 +59,10 @@ describe('a record', () => {
   test('is created and locked at the time of the database, and unlocked by its answer [S1-025 S1-028]', async () => {
     const { hapax, policy, path, at } = await openShop()
     await at(noon)
-    const locked = await hapax.run({ scope: 'acme', key: 'k', policy: policy() }, async () => recordOf(path, 'k').locked_at)
+    const locked = await hapax.run(
+      { scope: 'acme', key: 'k', policy: policy() },
+      async () => recordOf(path, 'k').locked_at,
+    )
     expect(locked.value).toBe(noon)
     await at(noon + 5)
     expect(recordOf(path, 'k')).toMatchObject({ created_at: noon, locked_at: null })
@@ -99,9 +104,14 @@ describe('uniqueness', () => {
     for (const scope of ['acme', 'globex']) {
       await hapax.run({ scope, key: 'k', policy: policy() }, async () => 'paid')
     }
-    const digests = rowsOf(path, 'SELECT DISTINCT hex(digest) AS digest FROM hapax_records WHERE idempotency_key = ?', 'k')
+    const digests = rowsOf(
+      path,
+      'SELECT DISTINCT hex(digest) AS digest FROM hapax_records WHERE idempotency_key = ?',
+      'k',
+    )
     expect(digests).toHaveLength(2)
-    for (const scope of ['acme', 'globex']) expect(() => change(path, copyOf(path, scope))).toThrow(/UNIQUE constraint failed/)
+    for (const scope of ['acme', 'globex'])
+      expect(() => change(path, copyOf(path, scope))).toThrow(/UNIQUE constraint failed/)
   })
 
   test('is kept by the database alone: without any code of ours a duplicate is refused [S1-059]', () => {
@@ -145,7 +155,9 @@ function columnsOf(path: string): Readonly<Record<string, string>> {
 
 function uniqueIndexesOf(path: string): unknown[][] {
   const indexes = rowsOf(path, `SELECT name FROM pragma_index_list('hapax_records') WHERE "unique" = 1`)
-  return indexes.map(({ name }) => rowsOf(path, 'SELECT name FROM pragma_index_info(?)', String(name)).map((row) => row.name))
+  return indexes.map(({ name }) =>
+    rowsOf(path, 'SELECT name FROM pragma_index_info(?)', String(name)).map((row) => row.name),
+  )
 }
 
 /** Inserts the row of a scope once more, under an id of its own. */

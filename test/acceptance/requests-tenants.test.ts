@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { RunRequest, ScopeParts } from 'hapax'
 import { beforeAll, expect, test } from 'vitest'
 import { paymentsOf, recordsOf } from '../sandbox/database.js'
-import { acme, type Answer, ask as get, globex, pay, post, tea } from '../sandbox/payment-client.js'
+import { type Answer, acme, ask as get, globex, pay, post, tea } from '../sandbox/payment-client.js'
 import { type SandboxProcess, startSandbox } from '../sandbox/sandbox-process.js'
-import { databaseOf, rowsOf, untilRunning } from './support/requests-database.js'
+import { rowsOf, untilRunning } from './support/requests-database.js'
 import { answer, ask, seen } from './support/requests-route.js'
 import { openShop } from './support/requests-shop.js'
 
@@ -136,14 +136,26 @@ test('without an authenticated tenant there is no scope: nothing runs and nothin
   const { hapax, policy, path, charge, charges } = await openShop()
   for (const scope of [undefined, null, '', {}, { tenant: '' }, { principal: 'usr_7' }, { tenant: undefined }]) {
     const request = { scope, key: 'k', policy: policy() } as unknown as RunRequest
-    await expect(hapax.run(request, () => charge('ch_1')), JSON.stringify(scope)).rejects.toMatchObject({ code: 'scope_missing' })
+    await expect(
+      hapax.run(request, () => charge('ch_1')),
+      JSON.stringify(scope),
+    ).rejects.toMatchObject({ code: 'scope_missing' })
   }
   expect([charges, rowsOf(path, 'SELECT 1 FROM hapax_records')]).toEqual([[], []])
+})
 
-  const [key, body] = [randomUUID(), tea()]
-  for (const tenant of [{ authorization: '' }, { authorization: 'Bearer nobody' }]) {
-    expect((await pay(sandbox, { key, body, tenant })).status).toBe(401)
+test('who does not say who he is gets 401 before any key is looked up, for a used key as for a new one [S1-060 X-08]', async () => {
+  const [used, fresh] = [
+    { key: randomUUID(), body: tea() },
+    { key: randomUUID(), body: tea() },
+  ]
+  const first = await pay(sandbox, used)
+  for (const attempt of [used, fresh, { ...used, body: tea() }, { ...fresh, key: 'two words' }]) {
+    for (const tenant of [{ authorization: '' }, { authorization: 'Bearer nobody' }]) {
+      const refused = await pay(sandbox, { ...attempt, tenant })
+      expect([refused.status, refused.json.code]).toEqual([401, 'unauthenticated'])
+    }
   }
-  expect(rowsOf(databaseOf(sandbox), 'SELECT 1 FROM hapax_records WHERE idempotency_key = ?', key)).toEqual([])
-  expect((await pay(sandbox, { key, body })).headers.get('idempotent-replayed')).toBeNull()
+  expect(recordsOf(sandbox.dataDir, fresh.key)).toEqual([])
+  expect((await pay(sandbox, used)).text).toBe(first.text)
 })

@@ -19,7 +19,7 @@ export async function pinSqliteClock(path: string, ms: number | undefined): Prom
 }
 
 /** Cuts the store's connection: what is under way on it, or else its next operation, fails. */
-export function cutSqlite(store: Store<never>): void {
+export function cutSqlite(store: Store<unknown>): void {
   const cut = cuts.get(store)
   invariant(cut, 'the store is a sqliteStore()')
   cut()

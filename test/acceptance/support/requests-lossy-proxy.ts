@@ -3,25 +3,36 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { SandboxProcess } from '../../sandbox/sandbox-process.js'
 
-/** A network in front of a sandbox, which loses what it is told to lose by cutting the connection. */
+/** What goes missing: a request before its first byte arrives, or an answer after the server has sent it. */
+export type Loss = 'request' | 'answer' | 'nothing'
+
+/** A network in front of a sandbox, which loses things by cutting the connection. */
 export interface LossyProxy {
   readonly sandbox: SandboxProcess
-  /** Of the next request: the request before its first byte arrives, or the answer after the server has sent it. */
-  loseNext(what: 'request' | 'answer'): void
+  /** Asked once for each request. */
+  loses(plan: () => Loss): void
 }
 
 export async function lossyProxy(sandbox: SandboxProcess): Promise<LossyProxy> {
   const target = new URL(sandbox.url)
-  let loses: 'request' | 'answer' | 'nothing' = 'nothing'
+  let plan = (): Loss => 'nothing'
   const server = createServer((client) => {
     const upstream = connect({ host: target.hostname, port: Number(target.port) })
+    let loss: Loss | undefined
     const cut = () => {
-      loses = 'nothing'
       client.destroy()
       upstream.destroy()
     }
-    client.on('data', (bytes) => (loses === 'request' ? cut() : upstream.write(bytes)))
-    upstream.on('data', (bytes) => (loses === 'answer' ? cut() : client.write(bytes)))
+    client.on('data', (bytes) => {
+      loss ??= plan()
+      return loss === 'request' ? cut() : upstream.write(bytes)
+    })
+    upstream.on('data', (bytes) => {
+      if (loss === 'answer') return cut()
+      // On a connection that is kept alive, the next byte of the client begins its next request.
+      loss = undefined
+      return client.write(bytes)
+    })
     for (const [one, other] of [
       [client, upstream],
       [upstream, client],
@@ -34,8 +45,8 @@ export async function lossyProxy(sandbox: SandboxProcess): Promise<LossyProxy> {
   const { port } = server.address() as AddressInfo
   return {
     sandbox: { ...sandbox, url: `http://127.0.0.1:${port}` },
-    loseNext(what) {
-      loses = what
+    loses(next) {
+      plan = next
     },
   }
 }

@@ -33,7 +33,9 @@ export interface Race {
 
 /** Lets all nodes go at once in every round, each with another key first, and gives how often each ran a handler. */
 export async function race({ path, effects, nodes, racersPerNode, rounds }: Race): Promise<readonly number[]> {
-  const children = Array.from({ length: nodes }, () => start('requests-racer.mjs', [path, effects, String(racersPerNode)]))
+  const children = Array.from({ length: nodes }, () =>
+    start('requests-racer.mjs', [path, effects, String(racersPerNode)]),
+  )
   await Promise.all(children.map(messageOf))
   const ran = children.map(() => 0)
   for (const keys of rounds) {
