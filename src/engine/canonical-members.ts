@@ -10,8 +10,12 @@ export function compareMembers(tree: JsonTree, a: JsonNode, b: JsonNode): number
 
 /** Links the members of an object in the order of their names. */
 export function sortMembers(tree: JsonTree, object: JsonNode): 'unique' | 'duplicate' {
-  const members = membersOf(tree, object)
-  const starts = members.map((member) => tree.nameStartOf(member))
+  const members: JsonNode[] = []
+  const starts: number[] = []
+  for (let member = tree.firstOf(object); member !== none; member = tree.nextOf(member)) {
+    members.push(member)
+    starts.push(tree.nameStartOf(member))
+  }
   const { order, found } = sortNames(tree.draft.bytes, starts)
   let last = none
   for (const index of order) {
@@ -21,15 +25,6 @@ export function sortMembers(tree: JsonTree, object: JsonNode): 'unique' | 'dupli
   }
   tree.link(object, last, none)
   return found
-}
-
-function membersOf(tree: JsonTree, object: JsonNode): Int32Array {
-  let count = 0
-  for (let member = tree.firstOf(object); member !== none; member = tree.nextOf(member)) count += 1
-  const members = new Int32Array(count)
-  for (let member = tree.firstOf(object), at = 0; member !== none; member = tree.nextOf(member), at += 1)
-    members[at] = member
-  return members
 }
 
 /** `spelled` is the name as a canonical JSON string. */

@@ -1,6 +1,6 @@
 import { compareNames, endRank, lengthAt, rankAt, ranks } from './canonical-names.js'
 
-/** Some of the names, all alike up to `offset` from their opening quote. */
+/** Some of the names, from one place in the list to another, all alike up to `offset` from their opening quote. */
 interface Pile {
   readonly from: number
   readonly to: number
@@ -8,59 +8,95 @@ interface Pile {
 }
 
 /** Fewer than this are sorted by comparing them with one another. */
-const few = 64
+const few = 32
 
 /**
- * Sorts names, given by where they start in the bytes, and says in which order to take them. Many names are dealt into
- * piles by what stands at one place, and each pile by what stands at the next: however alike a hostile caller makes
- * them, the time stays in proportion to the text.
+ * Sorts names, each given by where it starts in the bytes, and says in which order to take them. Many names are dealt
+ * into piles by what stands at one place, and each pile by what stands at the next: however alike a hostile caller
+ * makes them, the time stays in proportion to the text.
  */
-export function sortNames(bytes: Uint8Array, starts: Int32Array): { order: Int32Array; found: 'unique' | 'duplicate' } {
-  const order = starts.map((_, index) => index)
-  let found: 'unique' | 'duplicate' = 'unique'
-  const compare = (a: number, b: number) => {
-    const difference = compareNames(bytes, starts[a] as number, starts[b] as number)
-    if (difference === 0) found = 'duplicate'
-    return difference
-  }
-  const piles: Pile[] = [{ from: 0, to: order.length, offset: 1 }]
+export function sortNames(bytes: Uint8Array, starts: readonly number[]): NameOrder {
+  const sorter = new NameSorter(bytes, starts)
+  const piles: Pile[] = [{ from: 0, to: starts.length, offset: 1 }]
   for (let pile = piles.pop(); pile !== undefined; pile = piles.pop()) {
-    const names = order.subarray(pile.from, pile.to)
-    if (names.length < few) {
-      names.sort(compare)
-      continue
-    }
-    const ends = deal(names, bytes, starts, pile.offset)
-    if ((ends[endRank] ?? 0) > 1) found = 'duplicate'
-    for (let rank = endRank + 1; rank < ranks; rank += 1) {
-      const [from, to] = [ends[rank - 1] ?? 0, ends[rank] ?? 0]
-      if (to - from < 2) continue
-      const length = lengthAt(bytes, (starts[names[from] as number] as number) + pile.offset)
-      piles.push({ from: pile.from + from, to: pile.from + to, offset: pile.offset + length })
-    }
+    if (pile.to - pile.from < few) sorter.insert(pile)
+    else sorter.deal(pile, piles)
   }
-  return { order, found }
+  return sorter
 }
 
-/** Puts the names in the order of what stands at the offset, and answers where each rank ends. */
-function deal(names: Int32Array, bytes: Uint8Array, starts: Int32Array, offset: number): Int32Array {
-  const ends = new Int32Array(ranks)
-  const ranked = new Uint8Array(names.length)
-  for (let at = 0; at < names.length; at += 1) {
-    const rank = rankAt(bytes, (starts[names[at] as number] as number) + offset)
-    ranked[at] = rank
-    ends[rank] = (ends[rank] as number) + 1
+export interface NameOrder {
+  /** The numbers of the names, in the order of the names. */
+  readonly order: readonly number[]
+  readonly found: 'unique' | 'duplicate'
+}
+
+class NameSorter implements NameOrder {
+  readonly order: number[]
+  found: 'unique' | 'duplicate' = 'unique'
+  readonly #bytes: Uint8Array
+  readonly #starts: readonly number[]
+
+  constructor(bytes: Uint8Array, starts: readonly number[]) {
+    this.#bytes = bytes
+    this.#starts = starts
+    this.order = starts.map((_, index) => index)
   }
-  const allAlike = ends[ranked[0] as number] === names.length
-  for (let rank = 1; rank < ranks; rank += 1) ends[rank] = (ends[rank] as number) + (ends[rank - 1] as number)
-  if (allAlike) return ends
-  const places = ends.slice()
-  const dealt = names.slice()
-  for (let at = 0; at < dealt.length; at += 1) {
-    const rank = ranked[at] as number
-    const place = (places[rank] as number) - 1
-    places[rank] = place
-    names[place] = dealt[at] as number
+
+  /** Puts each name of the pile in its place among those before it. */
+  insert({ from, to }: Pile): void {
+    const { order } = this
+    for (let next = from + 1; next < to; next += 1) {
+      const name = order[next] as number
+      let place = next
+      while (place > from && this.#compare(order[place - 1] as number, name) > 0) {
+        order[place] = order[place - 1] as number
+        place -= 1
+      }
+      order[place] = name
+    }
   }
-  return ends
+
+  /** Puts the pile in the order of what stands at its offset, and adds the smaller piles that it falls into. */
+  deal({ from, to, offset }: Pile, piles: Pile[]): void {
+    const names = this.order.slice(from, to)
+    const ends = this.#endsOfRanks(names, offset)
+    const places = ends.slice()
+    for (const name of names) {
+      const rank = this.#rank(name, offset)
+      const place = (places[rank] as number) - 1
+      places[rank] = place
+      this.order[from + place] = name
+    }
+    if ((ends[endRank] as number) > 1) this.found = 'duplicate'
+    for (let rank = endRank + 1; rank < ranks; rank += 1) {
+      const first = from + (ends[rank - 1] as number)
+      const last = from + (ends[rank] as number)
+      if (last - first > 1) piles.push({ from: first, to: last, offset: offset + this.#lengthAt(first, offset) })
+    }
+  }
+
+  #endsOfRanks(names: readonly number[], offset: number): Int32Array {
+    const ends = new Int32Array(ranks)
+    for (const name of names) {
+      const rank = this.#rank(name, offset)
+      ends[rank] = (ends[rank] as number) + 1
+    }
+    for (let rank = 1; rank < ranks; rank += 1) ends[rank] = (ends[rank] as number) + (ends[rank - 1] as number)
+    return ends
+  }
+
+  #compare(name: number, other: number): number {
+    const difference = compareNames(this.#bytes, this.#starts[name] as number, this.#starts[other] as number)
+    if (difference === 0) this.found = 'duplicate'
+    return difference
+  }
+
+  #rank(name: number, offset: number): number {
+    return rankAt(this.#bytes, (this.#starts[name] as number) + offset)
+  }
+
+  #lengthAt(place: number, offset: number): number {
+    return lengthAt(this.#bytes, (this.#starts[this.order[place] as number] as number) + offset)
+  }
 }

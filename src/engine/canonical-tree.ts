@@ -21,11 +21,13 @@ const width = 6
 /** The values of a JSON text and how they hang together. An object's members are linked in the order of their names. */
 export class JsonTree {
   readonly draft: Draft
-  #cells = new Int32Array(64 * width)
+  #cells: Int32Array
   #used = 0
 
+  /** Begins with room for what most texts hold, a value every eight bytes. */
   constructor(draft: Draft) {
     this.draft = draft
+    this.#cells = new Int32Array(width * (16 + (draft.length >> 3)))
   }
 
   add(from: number, to: number): JsonNode {

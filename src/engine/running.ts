@@ -5,10 +5,10 @@ import { backoffs, defaults } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
 import { type Ending, endingOf, type HandlerResult } from './evidence.js'
 import type { Guarded } from './guarded.js'
+import { type HeldWork, heldWork, keptAnswer } from './held-work.js'
 import { keepLease, type Lease } from './lease.js'
 import type { Answered, Outcome } from './outcome.js'
 import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
-import { type HeldWork, heldWork, keptAnswer } from './work.js'
 
 /**
  * Runs the handler of a claim and makes its ending durable, in this order: the lease is kept while the handler

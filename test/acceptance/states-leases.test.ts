@@ -1,7 +1,8 @@
 import { engine } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import { expect, test } from 'vitest'
-import { pay, whileRunning } from '../sandbox/payment-client.js'
+import { untilRunning } from '../sandbox/database.js'
+import { pay } from '../sandbox/payment-client.js'
 import { startSandbox } from '../sandbox/sandbox-process.js'
 import { gate } from '../support/bench.js'
 import { manualClock } from '../support/manual-clock.js'
@@ -51,6 +52,18 @@ test('a handler that outlives its lease keeps the lock by renewing it, and its a
   expect(file.row('k')).toMatchObject({ status: 'completed', fence: 1, attempt: 1 })
 })
 
+test('of two that meet in the handler exactly one succeeds; the other is told that it runs, and pays nothing [S3-70]', async () => {
+  const file = await testFile()
+  const [first, second] = await Promise.all([startNode(file.path), startNode(file.path)])
+  first.run({ key: 'k', handler: 'waits, then pays' })
+  await first.heard('started', 'k')
+  second.run({ key: 'k', handler: 'pays' })
+  expect(await second.heard('ended', 'k')).toMatchObject({ code: 'idempotency_key_in_progress' })
+  first.go()
+  expect(await first.heard('ended', 'k')).toMatchObject({ replayed: false })
+  expect(file.sql('SELECT made_by FROM payments')).toEqual([{ made_by: String(first.child.pid) }])
+})
+
 test('a duplicate is told to come back when the lease could be over, or sooner [S2-097]', async () => {
   const [short, long] = await Promise.all(
     ['1', '300'].map((lease) => startSandbox({ env: { SANDBOX_DELAY_MS: '60000', SANDBOX_LEASE_SECONDS: lease } })),
@@ -61,7 +74,7 @@ test('a duplicate is told to come back when the lease could be over, or sooner [
   ] as const) {
     if (sandbox === undefined) throw new Error('the sandbox did not start')
     const running = pay(sandbox, { key: 'k' }).catch(() => 'cut off')
-    await whileRunning(sandbox, { key: 'k' })
+    await untilRunning(sandbox, 'k')
     const duplicate = await pay(sandbox, { key: 'k' })
     expect(duplicate).toMatchObject({ status: 409, json: { retry_after: seconds } })
     expect(duplicate.headers.get('retry-after')).toBe(String(seconds))

@@ -37,18 +37,27 @@ describe('a program in the docs', () => {
     expect(first?.text.trim().split('\n').length).toBeLessThanOrEqual(15)
   })
 
-  test.each(programs.map((program) => [program.title, program] as const))('works when pasted: %s', async (_, program) => {
-    const tsx = join(root, 'node_modules', '.bin', 'tsx')
-    const { stdout } = await run(tsx, ['program.mts'], { cwd: program.directory, timeout: 30_000 })
-    const promised = [...program.text.matchAll(/\/\/ prints: (.*)$/gm)].map(([, line]) => line)
-    if (promised.length > 0) expect(stdout.trimEnd().split('\n')).toEqual(promised)
-  })
+  test.each(programs.map((program) => [program.title, program] as const))(
+    'works when pasted: %s',
+    async (_, program) => {
+      const tsx = join(root, 'node_modules', '.bin', 'tsx')
+      const { stdout } = await run(tsx, ['program.mts'], { cwd: program.directory, timeout: 30_000 })
+      const promised = [...program.text.matchAll(/\/\/ prints: (.*)$/gm)].map(([, line]) => line)
+      if (promised.length > 0) expect(stdout.trimEnd().split('\n')).toEqual(promised)
+    },
+  )
 
   test('passes the type checker', async () => {
-    const config = { extends: join(root, 'tsconfig.json'), compilerOptions: { noUnusedLocals: false }, include: ['**/*.mts'] }
+    const config = {
+      extends: join(root, 'tsconfig.json'),
+      compilerOptions: { noUnusedLocals: false },
+      include: ['**/*.mts'],
+    }
     writeFileSync(join(workplace, 'tsconfig.json'), JSON.stringify(config))
     const tsc = join(root, 'node_modules', '.bin', 'tsc')
-    const { stdout } = await run(tsc, ['-p', workplace], { timeout: 60_000 }).catch((error: { stdout: string }) => error)
+    const { stdout } = await run(tsc, ['-p', workplace], { timeout: 60_000 }).catch(
+      (error: { stdout: string }) => error,
+    )
     expect(stdout).toBe('')
   })
 })

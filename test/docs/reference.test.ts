@@ -28,7 +28,9 @@ test('the page of events has exactly the events there are', () => {
 })
 
 test('the diagram of states shows exactly the transitions of the table', () => {
-  const drawn = [...page('states').matchAll(/^ {2}(\S+) --> (\S+): (\w+)$/gm)].map(([, from, to, on]) => `${from} ${on} ${to}`)
+  const drawn = [...page('states').matchAll(/^ {2}(\S+) --> (\S+): (\w+)$/gm)].map(
+    ([, from, to, on]) => `${from} ${on} ${to}`,
+  )
   const end = (state: string) => (state === 'none' ? '[*]' : state)
   const inTable = transitions.map(({ from, on, to }) => `${end(from)} ${on} ${end(to)}`)
   expect(drawn.sort()).toEqual(inTable.sort())

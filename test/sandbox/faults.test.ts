@@ -1,14 +1,14 @@
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { paymentsOf, recordsOf } from './database.js'
-import { type Answer, acme, ask, exchange, pay, whileRunning } from './payment-client.js'
+import { paymentsOf, recordsOf, untilRunning } from './database.js'
+import { type Answer, acme, ask, exchange, pay } from './payment-client.js'
 import { type SandboxProcess, startSandbox } from './sandbox-process.js'
 
 test.concurrent('killed in the middle of a payment: the retry waits for the lease, runs, and creates exactly one', async () => {
   const killed = await startSandbox({ env: { SANDBOX_DELAY_MS: '60000', SANDBOX_LEASE_SECONDS: '1' } })
   const running = pay(killed, { key: 'k' }).catch(() => 'cut off')
-  await whileRunning(killed, { key: 'k' })
+  await untilRunning(killed, 'k')
   await killed.stop('SIGKILL')
   expect(await running).toBe('cut off')
   expect(paymentsOf(killed.dataDir)).toEqual([])
@@ -25,7 +25,7 @@ test.concurrent('frozen past its lease: another process creates the payment, the
   const frozen = await startSandbox({ env: { SANDBOX_DELAY_MS: '1500', SANDBOX_LEASE_SECONDS: '2' } })
   const other = await startSandbox({ dataDir: frozen.dataDir })
   const late = pay(frozen, { key: 'k' })
-  await whileRunning(other, { key: 'k' })
+  await untilRunning(other, 'k')
   frozen.child.kill('SIGSTOP')
   const created = await onceCreated(other, 'k')
   expect(created.headers.get('idempotent-replayed')).toBeNull()

@@ -3,19 +3,8 @@ import { join } from 'node:path'
 import { engine } from 'hapax'
 import { sqliteStore } from 'hapax/sqlite'
 import { beforeAll, expect, test } from 'vitest'
-import { paymentsOf, recordsOf } from './database.js'
-import {
-  type Answer,
-  acme,
-  coffee,
-  exchange,
-  globex,
-  pay,
-  post,
-  rawPayment,
-  tea,
-  whileRunning,
-} from './payment-client.js'
+import { paymentsOf, recordsOf, untilRunning } from './database.js'
+import { type Answer, acme, coffee, exchange, globex, pay, post, rawPayment, tea } from './payment-client.js'
 import { type SandboxProcess, startSandbox } from './sandbox-process.js'
 
 let sandbox: SandboxProcess
@@ -160,7 +149,7 @@ test('a client that goes away changes nothing: its payment is created once and w
   const headers = { ...acme, 'content-type': 'application/json', 'idempotency-key': key }
   const init = { method: 'POST', headers, body: JSON.stringify(body), signal: leave.signal }
   const left = fetch(`${slow.url}/payments`, init)
-  await whileRunning(slow, { key, body })
+  await untilRunning(slow, key)
   leave.abort()
   await expect(left).rejects.toThrow()
   await expect

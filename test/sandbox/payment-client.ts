@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { expect, vi } from 'vitest'
 import type { SandboxProcess } from './sandbox-process.js'
 
 /** What the sandbox is asked, over real HTTP, and what it answers. */
@@ -68,9 +67,4 @@ export function rawPayment(payment: unknown, headerLines: readonly string[]): st
     ...headerLines,
   ]
   return `${lines.join('\r\n')}\r\n\r\n${body}`
-}
-
-/** Resolves once a payment with this key runs, which a duplicate can tell. */
-export async function whileRunning(sandbox: SandboxProcess, attempt: Required<Pick<PaymentTry, 'key'>> & PaymentTry) {
-  await vi.waitFor(async () => expect((await pay(sandbox, attempt)).status).toBe(409), { timeout: 5_000, interval: 20 })
 }

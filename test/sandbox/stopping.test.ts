@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test, vi } from 'vitest'
-import { paymentsOf } from './database.js'
-import { pay, whileRunning } from './payment-client.js'
+import { paymentsOf, untilRunning } from './database.js'
+import { pay } from './payment-client.js'
 import { type SandboxProcess, startSandbox } from './sandbox-process.js'
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test.concurrent(`${signal} lets a running payment finish, takes no other, and ends with 0`, async () => {
     const sandbox = await startSandbox({ env: { SANDBOX_DELAY_MS: '600' } })
     const running = pay(sandbox, { key: 'k' })
-    await whileRunning(sandbox, { key: 'k' })
+    await untilRunning(sandbox, 'k')
     const exited = sandbox.stop(signal)
     await stopping(sandbox)
     await expect(pay(sandbox)).rejects.toThrow()
@@ -33,7 +33,7 @@ test.concurrent('connections that ask nothing do not hold it up', async () => {
 test.concurrent('the Ctrl-C that npm passes on a second time is the same Ctrl-C', async () => {
   const sandbox = await startSandbox({ env: { SANDBOX_DELAY_MS: '600' } })
   const running = pay(sandbox, { key: 'k' })
-  await whileRunning(sandbox, { key: 'k' })
+  await untilRunning(sandbox, 'k')
   sandbox.child.kill('SIGINT')
   await stopping(sandbox)
   expect(await sandbox.stop('SIGINT')).toBe(0)
@@ -43,7 +43,7 @@ test.concurrent('the Ctrl-C that npm passes on a second time is the same Ctrl-C'
 test.concurrent('a second signal ends it at once, and what it interrupted is no payment', async () => {
   const sandbox = await startSandbox({ env: { SANDBOX_DELAY_MS: '60000' } })
   const running = pay(sandbox, { key: 'k' }).catch(() => 'cut off')
-  await whileRunning(sandbox, { key: 'k' })
+  await untilRunning(sandbox, 'k')
   sandbox.child.kill('SIGTERM')
   await stopping(sandbox)
   const again = setInterval(() => sandbox.child.kill('SIGTERM'), 50)

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
-import { keyOf, limits, scopeOf } from 'hapax'
+import { keyOf, limits, scopeOf, systemClock } from 'hapax'
 import { expect, test } from 'vitest'
-import { claimed, claimOf, completion, freshPath, openStore, rejection, reservation } from './sqlite-fixtures/given.js'
+import { claimed, claimOf, completion, freshPath, openStore, rejection, reservation, signal } from './sqlite-fixtures/given.js'
 
 /** What arrives together is committed together, and what fails fails alone. */
 
@@ -118,11 +118,20 @@ test('reading goes on while another process holds the write lock', async () => {
 })
 
 test('who waits too long for the lane is sent away, and his operation does not happen', async () => {
-  const store = await openStore({ transactionTimeout: '150ms', busyTimeout: '1ms' })
-  const claims = await Promise.all(names(3).map((key) => claimed(store, key)))
-  const hung = claims.map((claim) => rejection(store.transaction(claim, () => new Promise(() => {}))))
-  expect(await rejection(store.reserve(reservation('late')))).toMatchObject({ code: 'store_busy' })
-  expect((await Promise.all(hung)).map((error) => (error as { code: string }).code)).toContain('transaction_timeout')
+  let passedMs = 0
+  const clock = { ...systemClock, elapsed: () => passedMs }
+  const store = await openStore({ clock, transactionTimeout: '20s', busyTimeout: '1s' })
+  const claim = await claimed(store, 'k')
+  const inTime = signal<Promise<unknown>>()
+  const late: Promise<unknown>[] = []
+  await store.transaction(claim, async () => {
+    late.push(rejection(store.reserve(reservation('late'))), rejection(store.renew(claim, 1_000)))
+    passedMs += 21_001
+    inTime.resolve(store.reserve(reservation('in time')))
+    return { value: undefined, write: { kind: 'complete', ...completion() } }
+  })
+  for (const error of await Promise.all(late)) expect(error).toMatchObject({ code: 'store_busy' })
+  expect(await inTime.promise).toMatchObject({ kind: 'reserved' })
   expect(await store.find({ scope: scopeOf('acme'), key: keyOf('late') })).toBeUndefined()
 })
 

@@ -1,7 +1,16 @@
 import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Engine, type EventName, type Events, engine, eventNames, type LogEntry, type PolicyOptions } from 'hapax'
+import {
+  type Engine,
+  type EventName,
+  type Events,
+  engine,
+  eventNames,
+  type LogEntry,
+  type Policy,
+  type PolicyOptions,
+} from 'hapax'
 import { type SqliteStore, type SqliteTransaction, sqliteStore } from 'hapax/sqlite'
 import { onTestFinished } from 'vitest'
 import { pinSqliteClock } from '../../../dist/stores/sqlite/testing.js'
@@ -18,7 +27,7 @@ export interface Shop {
   readonly charges: string[]
   /** Charges without anything that could take it back. */
   charge(what: string): Promise<{ readonly charge: string }>
-  policy(options?: Partial<PolicyOptions>): ReturnType<Engine<SqliteTransaction>['policy']>
+  policy(options?: Partial<Omit<PolicyOptions, 'concurrency'>>): Policy<'reject'>
   /** Sets the store's clock. */
   at(ms: number): Promise<void>
   /** Takes the database away for real while `use` runs. */

@@ -101,13 +101,3 @@ export function withoutRecords(path: string): () => void {
   scriptOn(path, 'ALTER TABLE hapax_records RENAME TO hapax_records_gone')
   return () => scriptOn(path, 'ALTER TABLE hapax_records_gone RENAME TO hapax_records')
 }
-
-/** Holds the write lock of a file, as another program would, until the function returned is called. */
-export function lockedFile(path: string): () => void {
-  const database = new Database(path, { timeout: 2_000 })
-  database.exec('BEGIN IMMEDIATE')
-  return () => {
-    database.exec('ROLLBACK')
-    database.close()
-  }
-}
