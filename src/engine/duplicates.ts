@@ -66,5 +66,7 @@ export async function meetInProgress<Tx>(
 }
 
 function inProgress(retryAfterMs: number): HapaxError {
-  return new HapaxError('idempotency_key_in_progress', undefined, { retryAfterMs })
+  return new HapaxError('idempotency_key_in_progress', 'Wait, then send the same request with the same key again.', {
+    retryAfterMs,
+  })
 }

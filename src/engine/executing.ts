@@ -4,7 +4,7 @@ import { type Context, subjectOf } from './context.js'
 import { meetInProgress, sharedOutcome, type Waited } from './duplicates.js'
 import type { Fingerprint } from './fingerprint.js'
 import type { Guarded } from './guarded.js'
-import { type Answered, type Outcome, refusal } from './outcome.js'
+import { type Answered, type Outcome, refusal, unknownOutcome } from './outcome.js'
 import type { StoredRecord } from './record.js'
 import { reserve } from './reserving.js'
 import { runClaimed } from './running.js'
@@ -83,11 +83,11 @@ async function act<Tx>(
     case 'unknown': {
       events.emit('met_unknown', subject)
       const retryAfterMs = Math.max(verdict.reconcileInMs, defaults.unknownRetryAfterMs)
-      return { kind: 'refused', error: new HapaxError('outcome_unknown', undefined, { retryAfterMs }) }
+      return { kind: 'refused', error: unknownOutcome({ retryAfterMs }) }
     }
     case 'mismatched':
       events.emit('mismatched', subject)
-      return { kind: 'refused', error: new HapaxError('idempotency_key_reused_with_different_payload') }
+      return { kind: 'refused', error: mismatch() }
     case 'expired':
       events.emit('refused_expired', () => ({ ...subject(), generation: verdict.generation }))
       return {
@@ -109,6 +109,13 @@ function replay<Tx>({ policy }: Guarded<Tx>, record: StoredRecord): Answered {
       ? ({ kind: 'kept', ...upgrade(stored, answerVersion) } as const)
       : stored
   return { kind: 'answered', answer, stored: true, replayed: true, generation, expiresAt }
+}
+
+function mismatch(): HapaxError {
+  return new HapaxError(
+    'idempotency_key_reused_with_different_payload',
+    'Send exactly the first request again to retry it, or a new key for a new request.',
+  )
 }
 
 /** A schema that does not fit or a fingerprint that cannot be compared is no outage: those never fail open. */

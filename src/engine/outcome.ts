@@ -1,4 +1,4 @@
-import { type HapaxError, isHapaxError } from '../kernel/errors.js'
+import { type ErrorDetails, HapaxError, isHapaxError } from '../kernel/errors.js'
 import type { StoredAnswer } from './record.js'
 
 /** How one guarded request ended, for whoever turns it into an HTTP response or a return value. */
@@ -28,4 +28,10 @@ export interface Answered {
 export function refusal(error: unknown): Outcome {
   if (isHapaxError(error)) return { kind: 'refused', error }
   throw error
+}
+
+/** What everybody is told who meets an outcome that nobody knows. */
+export function unknownOutcome(details: ErrorDetails): HapaxError {
+  const message = 'Ask again later with the same key; never send the request under a new one, since it may have run.'
+  return new HapaxError('outcome_unknown', message, details)
 }

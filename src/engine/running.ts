@@ -7,7 +7,7 @@ import { type Ending, endingOf, type HandlerResult } from './evidence.js'
 import type { Guarded } from './guarded.js'
 import { type HeldWork, heldWork, keptAnswer } from './held-work.js'
 import { keepLease, type Lease } from './lease.js'
-import type { Answered, Outcome } from './outcome.js'
+import { type Answered, type Outcome, unknownOutcome } from './outcome.js'
 import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
 
 /**
@@ -191,13 +191,17 @@ function notStored<Tx>({ claim }: Run<Tx>, result: HandlerResult): Outcome {
 function inDoubt(result: HandlerResult): Outcome {
   const cause = result.kind === 'threw' ? result.error : undefined
   const details = { retryAfterMs: defaults.unknownRetryAfterMs, cause }
-  return { kind: 'refused', error: new HapaxError('outcome_unknown', undefined, details) }
+  return { kind: 'refused', error: unknownOutcome(details) }
 }
 
 function unwritten(ending: Ending, result: HandlerResult, error: unknown): Outcome {
   if (ending.kind === 'doubt') return inDoubt(result)
   if (ending.kind !== 'complete' && result.kind === 'threw') return { kind: 'threw', error: result.error }
-  return refused('answer_not_stored', undefined, isHapaxError(error) ? error.retryAfterMs : undefined)
+  return refused(
+    'answer_not_stored',
+    'Ask again with the same key: the answer will be there once the store is back.',
+    isHapaxError(error) ? error.retryAfterMs : undefined,
+  )
 }
 
 function refused(

@@ -17,7 +17,7 @@ export async function createPayment(sandbox: Sandbox, request: IncomingMessage):
   const input = await jsonBody(request)
   const wanted = paymentRequestOf(input)
   return guarded({ hapax, policy, tenant, request, input }, async (work) => {
-    if (delayMs > 0) await delay(delayMs, undefined, { signal: work.signal })
+    if (delayMs > 0) await delay(delayMs, undefined, { signal: work.signal }).catch(() => work.signal.throwIfAborted())
     const payment: Payment = {
       ...wanted,
       id: `pay_${randomUUID()}`,

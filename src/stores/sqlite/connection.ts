@@ -1,6 +1,8 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { systemClock } from '../../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../../kernel/errors.js'
+import { sqliteBounds } from './bounds.js'
 import type { Driver, OpenDriver } from './driver.js'
 
 /** One connection to one file, which knows whether the file is still there. */
@@ -36,12 +38,27 @@ export function connect(openDriver: OpenDriver, { path, busyTimeoutMs, missing }
  * Write-ahead logging, and an fsync in every commit: what was acknowledged survives a power cut. `fullfsync` makes
  * this true on macOS as well; elsewhere it means nothing.
  */
-export function makeDurable(connection: Connection): void {
-  const mode = connection.prepare<{ journal_mode: string }>('PRAGMA journal_mode = WAL').get([])?.journal_mode
-  if (mode !== 'wal') {
-    throw unreachable(`The database cannot write ahead (its journal stays "${mode}"). Put it on a local disk.`)
+export function makeDurable(connection: Connection, busyTimeoutMs: number): void {
+  const pragma = connection.prepare<{ journal_mode: string }>('PRAGMA journal_mode = WAL')
+  const journal = insisting(busyTimeoutMs, () => pragma.get([])?.journal_mode)
+  if (journal !== 'wal') {
+    throw unreachable(`The database cannot write ahead (its journal stays "${journal}"). Put it on a local disk.`)
   }
   connection.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON')
+}
+
+/** SQLite does not wait for a lock when it changes the journal, as it does elsewhere: so it is asked again. */
+function insisting<T>(busyTimeoutMs: number, ask: () => T): T {
+  const giveUpAt = systemClock.elapsed() + busyTimeoutMs
+  const nobodyWakes = new Int32Array(new SharedArrayBuffer(4))
+  for (;;) {
+    try {
+      return ask()
+    } catch (error) {
+      if (!isHapaxError(error, 'store_busy') || systemClock.elapsed() > giveUpAt) throw error
+      Atomics.wait(nobodyWakes, 0, 0, sqliteBounds.insistMs)
+    }
+  }
 }
 
 /**

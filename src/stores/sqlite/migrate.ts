@@ -49,7 +49,7 @@ function brought(
   const from = versionOf(connection)
   refuseNewer(from, path)
   if (mode === 'preview') return { from, migrations: names(pendingAfter(from)) }
-  makeDurable(connection)
+  makeDurable(connection, sqliteBounds.busyTimeoutMs)
   return { from, migrations: applyPending(connection) }
 }
 

@@ -83,7 +83,7 @@ const endsTransaction =
 function openDatabase(openDriver: OpenDriver, settings: ThreadSettings): Database {
   const connection = connect(openDriver, settings)
   try {
-    makeDurable(connection)
+    makeDurable(connection, settings.busyTimeoutMs)
     prepareSchema(connection, settings.path, settings.migrate)
     return { connection, records: recordTable(connection) }
   } catch (error) {

@@ -57,6 +57,7 @@ export function completion(text = 'done'): Completion {
 export function looking<T>(path: string, look: (database: Database.Database) => T): T {
   const database = new Database(path)
   try {
+    database.exec('PRAGMA busy_timeout = 5000')
     return look(database)
   } finally {
     database.close()
