@@ -4,7 +4,7 @@
  */
 const parts = {
   kernel: {},
-  engine: { modules: ['buffer', 'crypto'] },
+  engine: { modules: ['buffer', 'crypto', 'events'] },
   'stores/memory': { imports: ['engine'] },
   'stores/sqlite': { imports: ['engine'], modules: ['libsql', 'crypto', 'fs', 'path', 'url', 'worker_threads'] },
   effects: { imports: ['engine'] },

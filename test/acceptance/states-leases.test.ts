@@ -52,18 +52,6 @@ test('a handler that outlives its lease keeps the lock by renewing it, and its a
   expect(file.row('k')).toMatchObject({ status: 'completed', fence: 1, attempt: 1 })
 })
 
-test('of two that meet in the handler exactly one succeeds; the other is told that it runs, and pays nothing [S3-70]', async () => {
-  const file = await testFile()
-  const [first, second] = await Promise.all([startNode(file.path), startNode(file.path)])
-  first.run({ key: 'k', handler: 'waits, then pays' })
-  await first.heard('started', 'k')
-  second.run({ key: 'k', handler: 'pays' })
-  expect(await second.heard('ended', 'k')).toMatchObject({ code: 'idempotency_key_in_progress' })
-  first.go()
-  expect(await first.heard('ended', 'k')).toMatchObject({ replayed: false })
-  expect(file.sql('SELECT made_by FROM payments')).toEqual([{ made_by: String(first.child.pid) }])
-})
-
 test('a duplicate is told to come back when the lease could be over, or sooner [S2-097]', async () => {
   const [short, long] = await Promise.all(
     ['1', '300'].map((lease) => startSandbox({ env: { SANDBOX_DELAY_MS: '60000', SANDBOX_LEASE_SECONDS: lease } })),

@@ -129,3 +129,20 @@ test('of fifty callers at once exactly one runs', async () => {
   const refusals = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason.code)
   expect(new Set(refusals)).toEqual(new Set(['idempotency_key_in_progress']))
 })
+
+test('a hundred handlers at once make no listener warn of a leak', async () => {
+  const { hapax, policy, clock } = bench()
+  const warnings: string[] = []
+  const onWarning = ({ name }: Error) => warnings.push(name)
+  process.on('warning', onWarning)
+  const { opened, open } = gate()
+  const payments = policy()
+  const running = Array.from({ length: 100 }, (_, n) =>
+    hapax.run({ scope: 'acme', key: `k-${n}`, policy: payments }, () => opened),
+  )
+  await clock.settle()
+  open()
+  await Promise.all(running)
+  process.off('warning', onWarning)
+  expect(warnings).toEqual([])
+})

@@ -115,6 +115,13 @@ describe('excluded fields', () => {
     expect(remaining('[{"sentAt":1}]')).not.toBe(remaining('[{"sentAt":2}]'))
   })
 
+  test('leave what stands before and behind them', () => {
+    const middle = under({ kind: 'fields', exclude: ['b'] })
+    expect(middle('{"a":1,"b":2,"c":3}')).toBe(middle('{"c":3,"a":1}'))
+    expect(middle('{"a":1,"b":2,"c":3}')).not.toBe(middle('{"a":1,"b":2}'))
+    expect(middle('{"a":1,"b":2,"c":3}')).not.toBe(middle('{"b":2,"c":3}'))
+  })
+
   test('may be all there are', () => {
     expect(remaining('{"sentAt":1}')).toBe(remaining('{}'))
   })
@@ -132,6 +139,7 @@ describe('fields of a form', () => {
 
   test('that are excluded do not count', () => {
     expect(remaining('a=1&trace=2&b=3', form)).toBe(remaining('trace=&a=1&b=3&trace=4', form))
+    expect(remaining('&a=1&&b=3&', form)).toBe(remaining('a=1&b=3', form))
     expect(remaining('a=1&b=3', form)).not.toBe(remaining('b=3&a=1', form))
   })
 
@@ -153,6 +161,8 @@ describe('fields of a form', () => {
     expect(selected('amount=%ff', form)).not.toBe(selected('amount=%fe', form))
     expect(selected('amount=%', form)).toBe(selected('amount=%25', form))
     expect(selected('amount=%4', form)).toBe(selected('amount=%254', form))
+    expect(selected('amount=%&a', form)).toBe(selected('amount=%25', form))
+    expect(selected('amount=%4&1', form)).toBe(selected('amount=%254', form))
     expect(selected('amount=%zz', form)).toBe(selected('amount=%25zz', form))
     expect(selected('amount=%41', form)).toBe(selected('amount=A', form))
   })

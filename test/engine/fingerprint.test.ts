@@ -69,7 +69,8 @@ describe('the whole body', () => {
     expect(of('text/plain; charset=latin1')).not.toBe(of('text/plain'))
     expect(of('text/plain; charset=latin1')).toBe(of('text/plain;Charset="LATIN1"'))
     expect(of('text/plain; a=1; b=2')).toBe(of('text/plain; b=2;a=1'))
-    expect(of('text/plain; a="x;charset=utf-8"')).not.toBe(of('text/plain; a="x"'))
+    expect(of('text/plain; a="x;charset=utf-8;y"')).not.toBe(of('text/plain; a="x;y"'))
+    expect(of('text/plain; a="x;y"')).not.toBe(of('text/plain; a="z;y"'))
     expect(of('multipart/form-data; boundary=a')).not.toBe(of('multipart/form-data; boundary=b'))
   })
 

@@ -1,7 +1,16 @@
 import { readFileSync, statSync } from 'node:fs'
 import { keyOf, limits, scopeOf, systemClock } from 'hapax'
 import { expect, test } from 'vitest'
-import { claimed, claimOf, completion, freshPath, openStore, rejection, reservation, signal } from './sqlite-fixtures/given.js'
+import {
+  claimed,
+  claimOf,
+  completion,
+  freshPath,
+  openStore,
+  rejection,
+  reservation,
+  signal,
+} from './sqlite-fixtures/given.js'
 
 /** What arrives together is committed together, and what fails fails alone. */
 

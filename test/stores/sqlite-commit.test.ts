@@ -26,7 +26,7 @@ afterEach(async () => {
 const request = (options: Partial<PolicyOptions> = {}) => ({
   scope: 'acme',
   key: 'k-1',
-  policy: hapax.policy({ name: 'orders.create', ...options }),
+  policy: hapax.policy({ name: 'orders.create', ...options, concurrency: 'wait' }),
 })
 const insert = (tx: SqliteTransaction, id: string) =>
   tx.run({ sql: 'insert into orders (id) values (?)', parameters: [id] })
@@ -79,7 +79,8 @@ describe('work.commit', () => {
       const held = await record()
       if (held === undefined) throw new Error('not reserved')
       await store.fail(held, { errorCode: 'taken' })
-      await hapax.run(request({ onCrash: 'retry' }), (other) =>
+      const anotherProcess = engine({ store, log: () => {} })
+      await anotherProcess.run(request({ onCrash: 'retry' }), (other) =>
         other.commit(async ({ tx }) => {
           await insert(tx, 'by the other')
           return 'by the other'
@@ -119,7 +120,7 @@ describe('work.commit', () => {
 
   test('that was cut off around COMMIT leaves row and answer or neither, and the retry ends with exactly one', async () => {
     const order = () =>
-      hapax.run(request({ onCrash: 'retry', lease: '1s', concurrency: 'wait' }), (work) =>
+      hapax.run(request({ onCrash: 'retry', lease: '1s' }), (work) =>
         work.commit(async ({ tx }) => {
           await insert(tx, 'ord_1')
           if (work.attempt === 1) queueMicrotask(() => cutSqlite(store))

@@ -12,33 +12,35 @@ export interface Fault {
 }
 
 interface Advice {
-  readonly on: RegExp
   readonly code: ErrorCode
   readonly say: string
 }
 
-const advice: readonly Advice[] = [
-  {
-    on: /^SQLITE_(BUSY|LOCKED)/,
-    code: 'store_busy',
-    say: 'Another process held the write lock for too long. Try again.',
-  },
-  { on: /^SQLITE_FULL/, code: 'store_failed', say: 'The disk is full, so nothing was written. Free some space.' },
-  { on: /^SQLITE_(READONLY|PERM)/, code: 'store_unreachable', say: 'Let this user write the file and its directory.' },
-  { on: /^SQLITE_CANTOPEN/, code: 'store_unreachable', say: 'Let this user write the file and its directory.' },
-  { on: /^SQLITE_NOTADB/, code: 'store_unreachable', say: 'The file is not a SQLite database. Give another path.' },
-  { on: /^SQLITE_CORRUPT/, code: 'store_failed', say: 'The database is damaged. Restore it from a backup.' },
-  { on: /^SQLITE_IOERR/, code: 'store_failed', say: 'The disk failed to read or write. Check it and try again.' },
-]
+const mayNotWrite: Advice = { code: 'store_unreachable', say: 'Let this user write the file and its directory.' }
+const locked: Advice = { code: 'store_busy', say: 'Another process held the lock for too long. Try again.' }
 
-const otherwise: Omit<Advice, 'on'> = { code: 'store_failed', say: 'SQLite refused it.' }
+/** By SQLite's primary result code; libsql names only some of the extended ones. */
+const advice: Readonly<Record<number, Advice>> = {
+  3: mayNotWrite, // PERM
+  5: locked, // BUSY
+  6: locked, // LOCKED
+  8: mayNotWrite, // READONLY
+  10: { code: 'store_failed', say: 'The disk failed to read or write. Check it and try again.' }, // IOERR
+  11: { code: 'store_failed', say: 'The database is damaged. Restore it from a backup.' }, // CORRUPT
+  13: { code: 'store_failed', say: 'The disk is full, so nothing was written. Free some space.' }, // FULL
+  14: mayNotWrite, // CANTOPEN
+  15: locked, // PROTOCOL
+  26: { code: 'store_unreachable', say: 'The file is not a SQLite database. Give another path.' }, // NOTADB
+}
+
+const otherwise: Advice = { code: 'store_failed', say: 'SQLite refused it.' }
 
 /** What the driver threw, as a HapaxError whose cause carries SQLite's own code. */
 export function storeError(error: unknown): HapaxError {
   if (isHapaxError(error)) return error
   const sqliteCode = codeOf(error)
   const said = error instanceof Error ? error.message : String(error)
-  const { code, say } = advice.find(({ on }) => on.test(sqliteCode ?? '')) ?? otherwise
+  const { code, say } = advice[primaryCode(error)] ?? otherwise
   return new HapaxError(code, `${say} (${said})`, { cause: sqliteError(said, sqliteCode) })
 }
 
@@ -51,6 +53,11 @@ export function faultOf(error: unknown): Fault {
 export function errorOf({ code, message, sqliteCode }: Fault): Error {
   if (code === undefined) return new Error(message)
   return new HapaxError(code, message, sqliteCode === undefined ? {} : { cause: sqliteError(message, sqliteCode) })
+}
+
+function primaryCode(error: unknown): number {
+  const { rawCode } = error instanceof Error ? (error as { rawCode?: unknown }) : {}
+  return typeof rawCode === 'number' ? rawCode & 0xff : 0
 }
 
 function codeOf(error: unknown): string | undefined {

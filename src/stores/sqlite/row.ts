@@ -8,7 +8,7 @@ import type { SqliteValue } from './statement.js'
 /** The one place that knows how a record lies in its row. Columns have the names of the published designs. */
 
 /** What `expires_at` holds for a record that is kept for ever. */
-export const forever = Number.MAX_SAFE_INTEGER
+const forever = Number.MAX_SAFE_INTEGER
 
 /** What a record puts into each column, save for its id and its name, which never change. */
 export const columns = {

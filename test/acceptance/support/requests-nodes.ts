@@ -60,9 +60,13 @@ function start(program: string, args: readonly string[]): ChildProcess {
 
 /** The next message of a node; one that ends without it has failed, and says why on stderr. */
 async function messageOf(child: ChildProcess): Promise<unknown> {
-  const [message] = await Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(([code]) => Promise.reject(new Error(`a node ended early with ${code}`))),
-  ])
-  return message
+  const heard = new AbortController()
+  const { signal } = heard
+  const ended = once(child, 'exit', { signal }).then(([code]) => Promise.reject(new Error(`a node ended: ${code}`)))
+  try {
+    const [message] = await Promise.race([once(child, 'message', { signal }), ended])
+    return message
+  } finally {
+    heard.abort()
+  }
 }
