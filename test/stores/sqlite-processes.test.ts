@@ -52,9 +52,11 @@ test('of four processes that migrate an empty file at once, one does it and the 
 })
 
 test('four processes that open a new file at once all start', async () => {
-  const racers = await atTheLine(freshPath(), '0')
-  for (const { tell } of racers) tell('go')
-  await Promise.all(racers.map((racer) => results(racer)))
+  const paths = Array.from({ length: 10 }, (_, index) => freshPath(`${index}.db`))
+  const openers = Array.from({ length: 4 }, () => program('opener.mjs', ...paths))
+  await Promise.all(openers.map(({ next }) => next()))
+  for (const { tell } of openers) tell('go')
+  for (const path of paths) expect(await Promise.all(openers.map(({ next }) => next()))).toEqual(Array(4).fill(path))
 })
 
 const byApplied = (a: unknown, b: unknown) => JSON.stringify(a).length - JSON.stringify(b).length
@@ -71,8 +73,8 @@ async function migrated(): Promise<string> {
   return path
 }
 
-async function atTheLine(path: string, count = String(keys.length)): Promise<readonly Program[]> {
-  const racers = ['0', '1', '2', '3'].map((name) => program('racer.mjs', path, name, count))
+async function atTheLine(path: string): Promise<readonly Program[]> {
+  const racers = ['0', '1', '2', '3'].map((name) => program('racer.mjs', path, name, String(keys.length)))
   await Promise.all(racers.map(async ({ next }) => expect(await next()).toBe('ready')))
   return racers
 }

@@ -29,7 +29,7 @@ export function connect(openDriver: OpenDriver, { path, busyTimeoutMs, missing }
   const ensurePresent = () => {
     const found = fileAt(path)
     if (found !== undefined && found.ino === file?.ino && found.dev === file.dev) return
-    throw unreachable(`${path} was removed or replaced while in use. Restore it; the next operation opens it anew.`)
+    throw unreachable(`${path} was removed or replaced while in use. Put it back; the next operation opens it anew.`)
   }
   return Object.assign(driver, { ensurePresent })
 }

@@ -4,8 +4,8 @@ import type { SqliteResult, SqliteRow, SqliteStatement, SqliteValue } from './st
 
 /**
  * Everything that libsql does its own way stays in this file: parameters go in as one checked array (a boolean, or
- * a buffer on its own, would abort the whole process), rows come out as plain objects, and each of its errors becomes one
- * of ours.
+ * a buffer on its own, would abort the whole process), rows come out as plain objects, and each of its errors
+ * becomes one of ours.
  */
 export interface Driver {
   readonly inTransaction: boolean

@@ -3,7 +3,7 @@ import type { Completed, Step } from '../../engine/store.js'
 import * as transitions from '../../engine/transitions.js'
 import type { RecordTable } from './record-table.js'
 
-/** The write of the record that ends a transaction. `false` when the claim is stale or has ended; then nothing is written. */
+/** The write of the record that ends a transaction. `false`, having written nothing, when the claim is stale or over. */
 export function fencedWrite(records: RecordTable, claim: Claim, write: Step<unknown>['write']): false | Completed {
   const now = records.now()
   const current = records.find(claim)

@@ -38,15 +38,12 @@ export async function holdTransaction<T>(
       over = timedOut(timeoutMs)
       return over
     })
-    over = new HapaxError(
-      'store_failed',
-      'This transaction has already been committed. Run every statement before the body returns.',
-    )
+    over = ended()
     const written = await ask('commit', claim, write)
     if (written === false) throw new HapaxError('claim_lost')
     return { value, expiresAt: written.expiresAt }
   } catch (error) {
-    over ??= new HapaxError('store_failed', 'This transaction has been rolled back, because its body threw.')
+    over ??= ended()
     await ask('rollback').catch(() => undefined)
     throw error
   }
@@ -62,6 +59,10 @@ export interface Holding {
 }
 
 function timedOut(timeoutMs: number): HapaxError {
-  const message = `A transaction was held for more than ${timeoutMs} ms and was rolled back. Call the outside before or after it, never within.`
-  return new HapaxError('transaction_timeout', message)
+  const what = `A transaction was held for more than ${timeoutMs} ms and was rolled back.`
+  return new HapaxError('transaction_timeout', `${what} Call the outside before or after it, never within.`)
+}
+
+function ended(): HapaxError {
+  return new HapaxError('store_failed', 'This transaction has ended. Run every statement before its body returns.')
 }

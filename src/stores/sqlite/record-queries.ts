@@ -1,7 +1,7 @@
 import type { ListQuery } from '../../engine/store.js'
 import { columns } from './row.js'
 
-/** Every statement on the records. Conditions repeat those of the partial indexes word for word: else SQLite ignores them. */
+/** Every statement on the records. Conditions repeat those of the partial indexes, or else SQLite ignores these. */
 
 const named = ['id', 'scope_id', 'idempotency_key', ...Object.keys(columns)]
 
@@ -12,7 +12,8 @@ const withoutBody = whole.replace('response_body', 'NULL AS response_body')
 
 export const recordQueries = {
   /** `hapax_clock` is empty unless a test has pinned the time. */
-  now: `SELECT coalesce((SELECT pinned_at FROM hapax_clock), CAST(round(unixepoch('subsec') * 1000) AS INTEGER)) AS now`,
+  now: `SELECT coalesce((SELECT pinned_at FROM hapax_clock),
+    CAST(round(unixepoch('subsec') * 1000) AS INTEGER)) AS now`,
   lastId: `SELECT seq FROM sqlite_sequence WHERE name = 'hapax_records'`,
   find: `SELECT ${whole} FROM hapax_records WHERE digest = ?`,
   insert: (names: readonly string[]) =>

@@ -101,7 +101,7 @@ export function recordOf(row: Row): StoredRecord {
   }
 }
 
-/** The columns in which two records differ, and their new values. What is not there yet differs wherever it is not empty. */
+/** The columns in which two records differ, and their new values. A new record differs wherever it is not empty. */
 export function differences(
   current: StoredRecord | undefined,
   next: StoredRecord,

@@ -7,8 +7,9 @@ export type MigrateOnOpen = 'new-file' | 'on-open' | 'never'
 
 /** Brings the schema to this release where it may, and refuses a schema that this release does not know. */
 export function prepareSchema(connection: Connection, path: string, migrate: MigrateOnOpen): void {
-  const version = versionOf(connection)
   const mayMigrate = migrate === 'on-open' || (migrate === 'new-file' && isEmpty(connection))
+  // Read after that: a file that another process fills just now is no longer empty, but not outdated either.
+  const version = versionOf(connection)
   if (version < schemaVersion && mayMigrate) applyPending(connection)
   else refuseOther(version, path)
 }
@@ -45,16 +46,14 @@ export function pendingAfter(version: number) {
 export function versionOf(connection: Connection): number {
   const table = connection.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'hapax_schema'`).get([])
   if (table === undefined) return 0
-  return (
-    connection.prepare<{ version: number | null }>('SELECT max(version) AS version FROM hapax_schema').get([])
-      ?.version ?? 0
-  )
+  const last = connection.prepare<{ version: number | null }>('SELECT max(version) AS version FROM hapax_schema')
+  return last.get([])?.version ?? 0
 }
 
 export function refuseNewer(version: number, path: string): void {
   if (version <= schemaVersion) return
-  const message = `${path} has schema ${version}, this release knows ${schemaVersion}. Install the release of hapax that wrote it, or a later one.`
-  throw new HapaxError('store_schema_newer', message)
+  const what = `${path} has schema ${version}, this release knows ${schemaVersion}.`
+  throw new HapaxError('store_schema_newer', `${what} Install the release of hapax that wrote it, or a later one.`)
 }
 
 function refuseOther(version: number, path: string): void {

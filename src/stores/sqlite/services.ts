@@ -78,7 +78,7 @@ export function sqliteServices(openDriver: OpenDriver, settings: ThreadSettings)
 
 /** Comments and blanks, then a keyword that would end the transaction; `ROLLBACK TO` only goes back to a savepoint. */
 const endsTransaction =
-  /^(?:\s|;|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO\b))\b/i
+  /^(?:\s|;|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO\b))\b/i
 
 function openDatabase(openDriver: OpenDriver, settings: ThreadSettings): Database {
   const connection = connect(openDriver, settings)
