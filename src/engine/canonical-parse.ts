@@ -90,8 +90,8 @@ class Parser {
   #end(): 'more' | 'done' | Flaw {
     for (;;) {
       this.#at = endOfBlank(this.#source, this.#at)
-      const level = this.#levels[this.#depth - 1]
-      if (level === undefined) return this.#at === this.#source.length ? 'done' : 'not_json'
+      if (this.#depth === 0) return this.#at === this.#source.length ? 'done' : 'not_json'
+      const level = this.#levels[this.#depth - 1] as Level
       const here = this.#source[this.#at]
       this.#at += 1
       if (here === ascii.comma) return this.#toNextValue(level.closing) ? 'more' : 'not_json'
@@ -101,16 +101,13 @@ class Parser {
   }
 
   #open(node: JsonNode, closing: number): void {
-    const level = this.#levels[this.#depth]
+    if (this.#depth === this.#levels.length) this.#levels.push({ node, closing, last: none, order: 'ascending' })
+    const level = this.#levels[this.#depth] as Level
+    level.node = node
+    level.closing = closing
+    level.last = none
+    level.order = 'ascending'
     this.#depth += 1
-    if (level === undefined) {
-      this.#levels.push({ node, closing, last: none, order: 'ascending' })
-    } else {
-      level.node = node
-      level.closing = closing
-      level.last = none
-      level.order = 'ascending'
-    }
   }
 
   /** The order of members no longer matters once the text is known to be flawed. */
@@ -136,8 +133,8 @@ class Parser {
   /** Adds a value to the tree, behind its elder sibling. */
   #add(start: number, end: number): JsonNode {
     const node = this.#tree.add(start, end)
-    const level = this.#levels[this.#depth - 1]
-    if (level === undefined) return node
+    if (this.#depth === 0) return node
+    const level = this.#levels[this.#depth - 1] as Level
     this.#tree.link(level.node, level.last, node)
     if (this.#nameEnd > 0) {
       this.#tree.setName(node, this.#nameStart, this.#nameEnd)

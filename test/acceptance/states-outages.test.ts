@@ -17,9 +17,11 @@ beforeAll(async () => {
 
 describe('the database', () => {
   test('without its records: 503 idempotency_store_unavailable, and no payment is made [S2-041 S2-072]', async () => {
+    // Its handler takes a minute: an answer that comes at once is one for which it did not run.
+    const slow = await startSandbox({ dataDir: sandbox.dataDir, env: { SANDBOX_DELAY_MS: '60000' } })
     const [key, body] = [randomUUID(), tea()]
     const bringBack = withoutRecords(path)
-    const refused = await pay(sandbox, { key, body })
+    const refused = await pay(slow, { key, body })
     bringBack()
     expect(refused).toMatchObject({ status: 503, json: { status: 503, code: 'idempotency_store_unavailable' } })
     expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)

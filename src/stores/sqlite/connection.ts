@@ -2,7 +2,7 @@ import { accessSync, constants, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { systemClock } from '../../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../../kernel/errors.js'
-import { sqliteBounds } from './bounds.js'
+import { sqliteBounds } from '../../kernel/limits.js'
 import type { Driver, OpenDriver } from './driver.js'
 
 /** One connection to one file, which knows whether the file is still there. */

@@ -1,7 +1,6 @@
 import { type Clock, within } from '../../kernel/clock.js'
 import { HapaxError } from '../../kernel/errors.js'
-import { defaults } from '../../kernel/limits.js'
-import { sqliteBounds } from './bounds.js'
+import { defaults, sqliteBounds } from '../../kernel/limits.js'
 import type { ServiceName, Services, ThreadSettings } from './protocol.js'
 import { startThread, type Thread } from './thread.js'
 

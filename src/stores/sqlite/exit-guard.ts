@@ -1,4 +1,4 @@
-import { sqliteBounds } from './bounds.js'
+import { sqliteBounds } from '../../kernel/limits.js'
 import type { Gate } from './gate.js'
 
 /**

@@ -1,7 +1,6 @@
 import type { Clock } from '../../kernel/clock.js'
 import { HapaxError } from '../../kernel/errors.js'
-import { limits } from '../../kernel/limits.js'
-import { sqliteBounds } from './bounds.js'
+import { limits, sqliteBounds } from '../../kernel/limits.js'
 import { errorOf } from './faults.js'
 import type { Operation, Outcome, StepArguments, StepName, StepResult } from './protocol.js'
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { sqliteBounds } from './bounds.js'
+import { sqliteBounds } from '../../kernel/limits.js'
 import { type Connection, connect, makeDurable } from './connection.js'
 import { loadDriver } from './driver.js'
 import { migrations, schemaVersion } from './migrations/index.js'

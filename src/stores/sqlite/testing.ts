@@ -1,6 +1,6 @@
 import type { Store } from '../../engine/store.js'
 import { invariant } from '../../kernel/errors.js'
-import { sqliteBounds } from './bounds.js'
+import { sqliteBounds } from '../../kernel/limits.js'
 import { connect } from './connection.js'
 import { cuts } from './cuts.js'
 import { loadDriver } from './driver.js'
