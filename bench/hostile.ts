@@ -3,7 +3,7 @@
  * exits 1 when one takes longer than the bound. Each is the best of some rounds, since on a shared machine everything
  * else is the neighbours' time. Run it with `npx tsx bench/hostile.ts`.
  */
-import { type FingerprintOptions, fingerprinter } from '../src/engine/fingerprint.js'
+import { type FingerprintOptions, fingerprinter } from '../src/engine/fingerprint/fingerprinter.js'
 
 const boundMsPerMb = 50
 const megabyte = 1024 * 1024

@@ -2,10 +2,17 @@
  * What an application needs: the engine, its policies, and the words of its answers. Stores have their own entry
  * points, so that an application loads only the one it uses.
  */
+
+export type { OpaqueReason } from './engine/canonical/canonical.js'
 export { type Engine, type EngineOptions, engine, type RunRequest } from './engine/engine.js'
-export type { Fingerprint, FingerprintOptions, FingerprintSource } from './engine/fingerprint.js'
+export type { FieldPath } from './engine/fingerprint/fields.js'
+export type { Fingerprint } from './engine/fingerprint/fingerprint.js'
+export type { FingerprintOptions } from './engine/fingerprint/fingerprinter.js'
+export type { FingerprintSecret } from './engine/fingerprint/recipe.js'
+export type { FingerprintSource } from './engine/fingerprint/source.js'
+export type { FingerprintStrategy } from './engine/fingerprint/strategy.js'
 export type { Guarded } from './engine/guarded.js'
-export { type IdempotencyKey, type KeyRules, keyOf } from './engine/key.js'
+export { type IdempotencyKey, type KeyRules, keyFormats, keyOf } from './engine/key.js'
 export type { Answered, Outcome } from './engine/outcome.js'
 export type { Accepted, Done } from './engine/plain.js'
 export type { Concurrency, FailureMeaning, Policy, PolicyOptions } from './engine/policy.js'
@@ -15,7 +22,7 @@ export { type Happening, nextState, type State, states, type Transition, transit
 export type * from './engine/store.js'
 export type { Reservation, Verdict } from './engine/verdict.js'
 export type { Work } from './engine/work.js'
-export { parseKeyHeader } from './http/header.js'
+export { type KeyHeaderRules, type KeySyntax, parseKeyHeader } from './http/header.js'
 export { type Chance, systemChance } from './kernel/chance.js'
 export { type Clock, systemClock } from './kernel/clock.js'
 export type { Duration } from './kernel/duration.js'

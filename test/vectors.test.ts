@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { canonicalJson } from '../src/engine/canonical.js'
+import { canonicalJson } from '../src/engine/canonical/canonical.js'
 import { parseKeyHeader } from '../src/http/header.js'
 
 /** The official vectors lie beside the project and not in it. The project's own cases cover the same ground. */

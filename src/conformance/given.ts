@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import type { Fingerprint } from '../engine/fingerprint.js'
+import type { Fingerprint } from '../engine/fingerprint/fingerprint.js'
 import { type IdempotencyKey, keyOf } from '../engine/key.js'
 import type { Answer, Claim, StoredAnswer } from '../engine/record.js'
 import { scopeOf } from '../engine/scope.js'

@@ -1,4 +1,4 @@
-import type { FingerprintSource } from './fingerprint.js'
+import type { FingerprintSource } from './fingerprint/source.js'
 import type { Policy } from './policy.js'
 import type { Answer, RecordName } from './record.js'
 import type { Work } from './work.js'

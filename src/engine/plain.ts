@@ -1,5 +1,5 @@
 import { HapaxError } from '../kernel/errors.js'
-import type { FingerprintSource } from './fingerprint.js'
+import type { FingerprintSource } from './fingerprint/source.js'
 import type { Outcome } from './outcome.js'
 import type { Policy } from './policy.js'
 import type { Answer } from './record.js'

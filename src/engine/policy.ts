@@ -3,7 +3,7 @@ import { HapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
 import { defaults, limits } from '../kernel/limits.js'
 import type { Log } from '../kernel/log.js'
-import { type Fingerprinter, type FingerprintOptions, fingerprinter } from './fingerprint.js'
+import { type Fingerprinter, type FingerprintOptions, fingerprinter } from './fingerprint/fingerprinter.js'
 import type { Answer } from './record.js'
 
 /** What a failed handler means: run again, nobody knows, store the failure as the answer, or it never began. */

@@ -1,4 +1,4 @@
-import type { Fingerprint } from './fingerprint.js'
+import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { IdempotencyKey } from './key.js'
 import type { Scope } from './scope.js'
 import type { State } from './state.js'

@@ -3,7 +3,7 @@ import { sleep, within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import { backoffs } from '../kernel/limits.js'
 import type { Context } from './context.js'
-import type { Fingerprint } from './fingerprint.js'
+import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
 import type { Judged, Reservation, Verdict } from './verdict.js'
 

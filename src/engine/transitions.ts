@@ -1,5 +1,5 @@
 import { invariant } from '../kernel/errors.js'
-import { equalFingerprints, recipeOf } from './fingerprint.js'
+import { equalFingerprints, recipeOf } from './fingerprint/fingerprint.js'
 import { type Claim, finished, type StoredRecord, started } from './record.js'
 import { type Happening, nextState, type State } from './state.js'
 import type { Checkpoint, Completion, Doubt, Failure, Settlement } from './store.js'

@@ -1,4 +1,4 @@
-import type { Fingerprint } from './fingerprint.js'
+import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Claim, OnLeaseOver, RecordName, StoredAnswer, StoredRecord } from './record.js'
 
 /** What a request asks of the store. It names no time: the store's clock is the only one. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { type CanonicalOptions, canonicalJson } from '../../dist/engine/canonical.js'
+import { type CanonicalOptions, canonicalJson } from '../../dist/engine/canonical/canonical.js'
 import { bitsOf, numberSequence } from './support/states-numbers.js'
 
 /** RFC 8785, held against what others publish about it. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Fingerprint, recipeOf } from '../../src/engine/fingerprint.js'
+import { type Fingerprint, recipeOf } from '../../src/engine/fingerprint/fingerprint.js'
 import { keyOf } from '../../src/engine/key.js'
 import type { Claim, StoredRecord } from '../../src/engine/record.js'
 import { scopeOf } from '../../src/engine/scope.js'

@@ -1,4 +1,4 @@
-import type { Fingerprint } from '../../engine/fingerprint.js'
+import type { Fingerprint } from '../../engine/fingerprint/fingerprint.js'
 import type { IdempotencyKey } from '../../engine/key.js'
 import type { Answer, OnLeaseOver, StoredAnswer, StoredRecord } from '../../engine/record.js'
 import type { Scope } from '../../engine/scope.js'

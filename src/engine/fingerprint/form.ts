@@ -1,4 +1,4 @@
-import { hexValue, nowhere } from './canonical-scan.js'
+import { hexValue, nowhere } from '../canonical/scan.js'
 
 /** Pairs of a form, decoded: name, value, name, value, one behind the other, and how long each is. */
 export interface FormPairs {

@@ -1,5 +1,5 @@
-import type { Draft } from './canonical-draft.js'
-import { ascii } from './canonical-scan.js'
+import type { Draft } from './draft.js'
+import { ascii } from './scan.js'
 
 /** One value of a JSON text, by its place in the tree. The root is 0. */
 export type JsonNode = number

@@ -1,5 +1,5 @@
-import type { Draft } from './canonical-draft.js'
-import { ascii, isDigit, isExponentMark } from './canonical-scan.js'
+import type { Draft } from './draft.js'
+import { ascii, isDigit, isExponentMark } from './scan.js'
 
 /**
  * The normal form of a JSON number. Two spellings have the same form exactly when they are the same number.

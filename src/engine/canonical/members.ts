@@ -1,6 +1,6 @@
-import { compareNames } from './canonical-names.js'
-import { sortNames } from './canonical-sort.js'
-import { type JsonNode, type JsonTree, none } from './canonical-tree.js'
+import { compareNames } from './names.js'
+import { sortNames } from './sort.js'
+import { type JsonNode, type JsonTree, none } from './tree.js'
 
 /** The members of an object: their order, and finding and dropping one by its name. */
 

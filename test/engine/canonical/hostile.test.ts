@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { canonicalJson } from '../../src/engine/canonical.js'
+import { canonicalJson } from '../../../src/engine/canonical/canonical.js'
 
 /**
  * How long malice takes is measured by the megabyte in `bench/hostile.ts`. Here it only has to end well, and this much

@@ -1,19 +1,11 @@
-import { timingSafeEqual } from 'node:crypto'
-import { HapaxError, invariant } from '../kernel/errors.js'
-import type { OpaqueReason } from './canonical.js'
-import { mediaTypeOf } from './fingerprint-media.js'
-import { currentRecipeId, type FingerprintSecret, type Recipe, recipesOf } from './fingerprint-recipe.js'
-import type { FingerprintSource } from './fingerprint-source.js'
-import { type FingerprintStrategy, type OnOpaque, payloadOf } from './fingerprint-strategy.js'
-import { framed } from './framed.js'
-
-export type { FieldPath } from './fingerprint-fields.js'
-export type { FingerprintSecret, FingerprintSource, FingerprintStrategy, OpaqueReason }
-
-declare const brand: unique symbol
-
-/** `recipe:hex`. Carries the recipe it was made by, so that two releases never compare what cannot be compared. */
-export type Fingerprint = string & { readonly [brand]: 'Fingerprint' }
+import { HapaxError, invariant } from '../../kernel/errors.js'
+import type { OpaqueReason } from '../canonical/canonical.js'
+import { framed } from '../framed.js'
+import type { Fingerprint } from './fingerprint.js'
+import { mediaTypeOf } from './media-type.js'
+import { currentRecipeId, type FingerprintSecret, type Recipe, recipesOf } from './recipe.js'
+import type { FingerprintSource } from './source.js'
+import { type FingerprintStrategy, type OnOpaque, payloadOf } from './strategy.js'
 
 /** Makes fingerprints under one strategy, and under the recipes that older records may hold. */
 export interface Fingerprinter {
@@ -56,17 +48,6 @@ export function fingerprinter(options: FingerprintOptions = {}): Fingerprinter {
       return recipe && made(recipe, source, ignore)
     },
   }
-}
-
-/** The recipe a fingerprint was made by. */
-export function recipeOf(fingerprint: Fingerprint): string {
-  return fingerprint.slice(0, fingerprint.lastIndexOf(':'))
-}
-
-/** Compares in constant time, so that nobody learns a stored fingerprint from how long a refusal takes. */
-export function equalFingerprints(a: Fingerprint, b: Fingerprint): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)]
-  return left.byteLength === right.byteLength && timingSafeEqual(left, right)
 }
 
 /**

@@ -1,11 +1,11 @@
-import { HapaxError } from '../kernel/errors.js'
-import { canonicalTree, type OpaqueReason } from './canonical.js'
-import { type JsonTree, root } from './canonical-tree.js'
-import { writeCanonical } from './canonical-write.js'
-import { dropField, type FieldPath, fieldAt, namesOf, sortedPaths } from './fingerprint-fields.js'
-import { formPairs } from './fingerprint-form.js'
-import { isForm, isJson, mediaTypeOf } from './fingerprint-media.js'
-import type { FingerprintSource } from './fingerprint-source.js'
+import { HapaxError } from '../../kernel/errors.js'
+import { canonicalTree, type OpaqueReason } from '../canonical/canonical.js'
+import { type JsonTree, root } from '../canonical/tree.js'
+import { writeCanonical } from '../canonical/write.js'
+import { dropField, type FieldPath, fieldAt, namesOf, sortedPaths } from './fields.js'
+import { formPairs } from './form.js'
+import { isForm, isJson, mediaTypeOf } from './media-type.js'
+import type { FingerprintSource } from './source.js'
 
 /**
  * What of a request is compared: the five ways of the IETF draft, and the plain bytes.

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalJson } from '../../src/engine/canonical.js'
+import { canonicalJson } from '../../../src/engine/canonical/canonical.js'
 
 const canonical = (text: string) => canonicalJson(Buffer.from(text))
 const spelled = (text: string) => ({ kind: 'canonical', text })

@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import {
-  type FingerprintOptions,
-  type FingerprintStrategy,
-  fingerprinter,
-  recipeOf,
-} from '../../src/engine/fingerprint.js'
+import { recipeOf } from '../../../src/engine/fingerprint/fingerprint.js'
+import { type FingerprintOptions, fingerprinter } from '../../../src/engine/fingerprint/fingerprinter.js'
+import type { FingerprintStrategy } from '../../../src/engine/fingerprint/strategy.js'
 
 const json = 'application/json'
 const form = 'application/x-www-form-urlencoded'

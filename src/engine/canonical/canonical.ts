@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import type { Flaw } from './canonical-draft.js'
-import type { NumberForm } from './canonical-number.js'
-import { parseCanonical } from './canonical-parse.js'
-import { type JsonTree, root } from './canonical-tree.js'
-import { writeCanonical } from './canonical-write.js'
+import type { Flaw } from './draft.js'
+import type { NumberForm } from './number.js'
+import { parseCanonical } from './parse.js'
+import { type JsonTree, root } from './tree.js'
+import { writeCanonical } from './write.js'
 
 /** Why bytes have no canonical form. Whoever hashes them then hashes them as they are. */
 export type OpaqueReason = Flaw | 'not_utf8'

@@ -1,5 +1,5 @@
-import { ascii } from './canonical-scan.js'
-import { escapedUnit, escapeLength } from './canonical-string.js'
+import { ascii } from './scan.js'
+import { escapedUnit, escapeLength } from './string.js'
 
 /**
  * Names as RFC 8785 sorts them, by UTF-16 code units, though they stand here as canonical JSON strings in UTF-8. Each

@@ -1,4 +1,4 @@
-import { compareNames, endRank, lengthAt, rankAt, ranks } from './canonical-names.js'
+import { compareNames, endRank, lengthAt, rankAt, ranks } from './names.js'
 
 /** Some of the names, from one place in the list to another, all alike up to `offset` from their opening quote. */
 interface Pile {

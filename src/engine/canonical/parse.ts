@@ -1,10 +1,10 @@
-import { limits } from '../kernel/limits.js'
-import { Draft, type Flaw } from './canonical-draft.js'
-import { compareMembers, sortMembers } from './canonical-members.js'
-import { isPlainNumber, type NumberForm, respellNumber } from './canonical-number.js'
-import { ascii, endOfBlank, endOfNumber, endOfPlainString, endOfWord, isDigit, nowhere } from './canonical-scan.js'
-import { respellString } from './canonical-string.js'
-import { type JsonNode, JsonTree, none } from './canonical-tree.js'
+import { limits } from '../../kernel/limits.js'
+import { Draft, type Flaw } from './draft.js'
+import { compareMembers, sortMembers } from './members.js'
+import { isPlainNumber, type NumberForm, respellNumber } from './number.js'
+import { ascii, endOfBlank, endOfNumber, endOfPlainString, endOfWord, isDigit, nowhere } from './scan.js'
+import { respellString } from './string.js'
+import { type JsonNode, JsonTree, none } from './tree.js'
 
 /**
  * Reads a JSON text into a tree of canonical tokens, or says what is wrong with it. It accepts what `JSON.parse`

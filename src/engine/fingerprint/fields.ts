@@ -1,5 +1,5 @@
-import { dropMember, memberNamed } from './canonical-members.js'
-import { type JsonNode, type JsonTree, root } from './canonical-tree.js'
+import { dropMember, memberNamed } from '../canonical/members.js'
+import { type JsonNode, type JsonTree, root } from '../canonical/tree.js'
 
 /** Where a field is: `'destination.ref'`, or its names one by one when a name holds a dot. */
 export type FieldPath = string | readonly string[]

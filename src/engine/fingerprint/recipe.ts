@@ -1,8 +1,8 @@
 import { createHash, createHmac, createSecretKey, type Hash, type Hmac } from 'node:crypto'
-import { HapaxError } from '../kernel/errors.js'
-import { type FieldPath, sortedPaths } from './fingerprint-fields.js'
-import type { FingerprintStrategy } from './fingerprint-strategy.js'
-import { framed } from './framed.js'
+import { HapaxError } from '../../kernel/errors.js'
+import { framed } from '../framed.js'
+import { type FieldPath, sortedPaths } from './fields.js'
+import type { FingerprintStrategy } from './strategy.js'
 
 /** Secrets by key id. A retired one stays listed for as long as records made with it may be retried. */
 export interface FingerprintSecret {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalJson } from '../../src/engine/canonical.js'
+import { canonicalJson } from '../../../src/engine/canonical/canonical.js'
 
 const form = (text: string, numbers: 'exact' | 'ieee754' = 'exact') => {
   const result = canonicalJson(Buffer.from(text), { numbers })

@@ -1,5 +1,5 @@
-import { ascii } from './canonical-scan.js'
-import { type JsonNode, type JsonTree, none } from './canonical-tree.js'
+import { ascii } from './scan.js'
+import { type JsonNode, type JsonTree, none } from './tree.js'
 
 /** The canonical spelling of a value: what was read, without blanks, in the order of the tree. */
 export function writeCanonical(tree: JsonTree, value: JsonNode): Buffer {

@@ -1,12 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import {
-  equalFingerprints,
-  type Fingerprint,
-  type FingerprintSource,
-  fingerprinter,
-  recipeOf,
-} from '../../src/engine/fingerprint.js'
+import { equalFingerprints, type Fingerprint, recipeOf } from '../../../src/engine/fingerprint/fingerprint.js'
+import { fingerprinter } from '../../../src/engine/fingerprint/fingerprinter.js'
+import type { FingerprintSource } from '../../../src/engine/fingerprint/source.js'
 
 const json = 'application/json'
 

@@ -1,5 +1,5 @@
-import type { Draft } from './canonical-draft.js'
-import { ascii, hexValue, nowhere } from './canonical-scan.js'
+import type { Draft } from './draft.js'
+import { ascii, hexValue, nowhere } from './scan.js'
 
 /** The escapes of one letter, by that letter, and what they stand for. */
 const short = new Map(
