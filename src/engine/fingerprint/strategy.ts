@@ -99,5 +99,5 @@ function formFields({ select, exclude }: FieldsStrategy, source: FingerprintSour
 function headerOf(source: FingerprintSource, name: string): string {
   const value = source.header?.(name.toLowerCase())
   if (value !== undefined && value !== '') return value
-  throw new HapaxError('body_not_canonical', `Send the header ${name}: requests are compared by it.`)
+  throw new HapaxError('fingerprint_header_missing', `Send the header ${name}: requests are compared by it.`)
 }

@@ -64,5 +64,5 @@ function timedOut(timeoutMs: number): HapaxError {
 }
 
 function ended(): HapaxError {
-  return new HapaxError('store_failed', 'This transaction has ended. Run every statement before its body returns.')
+  return new HapaxError('transaction_ended', 'This transaction has ended. Run every statement before its body returns.')
 }

@@ -30,7 +30,7 @@ export type Row = Readonly<Record<string, unknown>>
 
 export const noon = Date.UTC(2026, 0, 1, 12)
 export const seconds = 1_000
-export const minutes = 60 * seconds
+const minutes = 60 * seconds
 export const hours = 60 * minutes
 export const days = 24 * hours
 
