@@ -1,6 +1,7 @@
 import type { Capability, StoreHarness } from './harness.js'
 import { play, type Show } from './stage.js'
 import { answers } from './store/answers.js'
+import { bounds } from './store/bounds.js'
 import { clocks } from './store/clocks.js'
 import { crowds } from './store/crowds.js'
 import { doubt } from './store/doubt.js'
@@ -10,6 +11,7 @@ import { fencing } from './store/fencing.js'
 import { housekeeping } from './store/housekeeping.js'
 import { leases } from './store/leases.js'
 import { listing } from './store/listing.js'
+import { ownership } from './store/ownership.js'
 import { refusals } from './store/refusals.js'
 import { releasing } from './store/releasing.js'
 import { reserving } from './store/reserving.js'
@@ -59,9 +61,11 @@ const subjects: readonly Subject[] = [
   { subject: 'clocks', needs: [], promises: clocks },
   { subject: 'expiry', needs: [], promises: expiry },
   { subject: 'answers', needs: [], promises: answers },
+  { subject: 'ownership', needs: [], promises: ownership },
   { subject: 'doubt', needs: [], promises: doubt },
   { subject: 'housekeeping', needs: [], promises: housekeeping },
   { subject: 'listing', needs: [], promises: listing },
+  { subject: 'bounds', needs: [], promises: bounds },
   { subject: 'transactions', needs: ['transactions'], promises: transactions },
   { subject: 'faults', needs: ['cut'], promises: faults },
   { subject: 'transaction faults', needs: ['transactions', 'cut'], promises: transactionFaults },

@@ -5,8 +5,11 @@ import { type Clock, sleep } from '../kernel/clock.js'
 export interface Background {
   /** Counts the promise as under way until it settles. A failure is its owner's to report. */
   track<T>(promise: Promise<T>): Promise<T>
-  /** Resolves when nothing is under way any more, or after `ms`. Then the signal aborts. */
-  drain(ms: number): Promise<void>
+  /**
+   * Resolves when nothing is under way any more. What still runs after `patienceMs` hears it by the signal, and has
+   * `lastWordsMs` to write down how it ended.
+   */
+  drain(patienceMs: number, lastWordsMs: number): Promise<void>
   /** Aborts when draining is over: nobody waits for what still runs. */
   readonly ended: AbortSignal
 }
@@ -16,6 +19,16 @@ export function background(clock: Clock): Background {
   const end = new AbortController()
   // Every claim and every waiting duplicate listens; each takes its listener away again.
   setMaxListeners(0, end.signal)
+
+  /** Waits for all that is under way, and for what follows from it, but no longer than `ms`. */
+  async function settled(ms: number): Promise<void> {
+    const deadline = clock.elapsed() + ms
+    const enough = new AbortController()
+    const bound = sleep(clock, ms, enough.signal)
+    while (underWay.size > 0 && clock.elapsed() < deadline) await Promise.race([Promise.allSettled(underWay), bound])
+    enough.abort()
+  }
+
   return {
     ended: end.signal,
     track(promise) {
@@ -24,13 +37,10 @@ export function background(clock: Clock): Background {
       promise.then(done, done)
       return promise
     },
-    async drain(ms) {
-      const deadline = clock.elapsed() + ms
-      const enough = new AbortController()
-      const bound = sleep(clock, ms, enough.signal)
-      while (underWay.size > 0 && clock.elapsed() < deadline) await Promise.race([Promise.allSettled(underWay), bound])
-      enough.abort()
+    async drain(patienceMs, lastWordsMs) {
+      await settled(patienceMs)
       end.abort()
+      await settled(lastWordsMs)
     },
   }
 }

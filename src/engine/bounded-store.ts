@@ -7,8 +7,8 @@ import type { Store } from './store.js'
 export type BoundedStore = Pick<Store, 'reserve' | 'renew' | 'complete' | 'release' | 'fail' | 'doubt' | 'find'>
 
 /**
- * The same steps, each within a bound and with one error: whatever goes wrong in a store, the engine sees
- * `idempotency_store_unavailable` in bounded time and fails closed. The step may still have happened.
+ * The same steps, each within a bound: whatever goes wrong in a store, the engine sees a HapaxError in bounded time
+ * and fails closed. After `idempotency_store_unavailable` the step may still have happened.
  */
 export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Clock, events: Emitter): BoundedStore {
   async function bounded<T>(step: string, promise: Promise<T>): Promise<T> {
@@ -33,10 +33,14 @@ export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Cloc
   }
 }
 
-/** A schema that does not fit is for an operator to mend and keeps its own name; all else is "the store is down". */
+/**
+ * One name for all that may have happened or not. What an operator must mend, and a store that is busy and says that
+ * nothing happened, keep their own.
+ */
 export function unavailable(step: string, error: unknown): HapaxError {
-  if (isHapaxError(error) && (error.code === 'idempotency_store_unavailable' || error.fault === 'operator'))
-    return error
+  if (isHapaxError(error) && (error.fault === 'operator' || ownNames.has(error.code))) return error
   const why = error instanceof Error ? error.message : String(error)
   return new HapaxError('idempotency_store_unavailable', `The store failed at "${step}": ${why}`, { cause: error })
 }
+
+const ownNames: ReadonlySet<string> = new Set(['idempotency_store_unavailable', 'store_busy'])

@@ -2,6 +2,7 @@ import type { Chance } from '../kernel/chance.js'
 import type { Clock } from '../kernel/clock.js'
 import type { Emitter, Subject } from '../kernel/events.js'
 import type { Log } from '../kernel/log.js'
+import type { Abandoned } from './abandoned.js'
 import type { Background } from './background.js'
 import type { BoundedStore } from './bounded-store.js'
 import { digestHex } from './digest.js'
@@ -16,12 +17,13 @@ export interface Context<Tx> {
   readonly chance: Chance
   readonly log: Log
   readonly events: Emitter
-  /** What requests wait on: every step bounded, every failure `idempotency_store_unavailable`. */
+  /** What requests wait on: every step bounded, every failure a HapaxError. */
   readonly store: BoundedStore
   /** The store as it was given: only for transactions, which bound themselves. */
   readonly wholeStore: Store<Tx>
   readonly storeTimeoutMs: number
   readonly opening: Opening
+  readonly abandoned: Abandoned
   readonly background: Background
   readonly flights: Flights
 }

@@ -16,12 +16,13 @@ export async function sharedOutcome<Tx>(
   context: Context<Tx>,
   guarded: Guarded<Tx>,
   flight: Promise<Outcome>,
+  deadline: number,
 ): Promise<Outcome | undefined> {
   const { clock, flights, events } = context
   const late = () => inProgress(defaults.inProgressRetryAfterMs)
   let outcome: Outcome
   try {
-    outcome = await flights.waiting(() => within(clock, guarded.policy.waitMs, flight, late))
+    outcome = await flights.waiting(() => within(clock, Math.max(0, deadline - clock.elapsed()), flight, late))
   } catch (error) {
     return refusal(error)
   }

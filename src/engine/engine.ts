@@ -4,7 +4,8 @@ import { type Duration, parseDuration } from '../kernel/duration.js'
 import { HapaxError } from '../kernel/errors.js'
 import { type EventName, emitter, type Listener } from '../kernel/events.js'
 import { defaults } from '../kernel/limits.js'
-import { consoleLog, type Log } from '../kernel/log.js'
+import { consoleLog, type Log, loggingSafely } from '../kernel/log.js'
+import { abandoned } from './abandoned.js'
 import { background } from './background.js'
 import { boundedStore } from './bounded-store.js'
 import type { Context } from './context.js'
@@ -79,7 +80,7 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
   }
 
   async function closeOnce(): Promise<void> {
-    await context.background.drain(defaults.drainMs)
+    await context.background.drain(defaults.drainMs, defaults.lastWordsMs)
     await context.opening.close()
   }
 
@@ -115,19 +116,23 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
       "engine({ store }) needs a store, like sqliteStore({ path }) from 'hapax/sqlite'.",
     )
   }
-  const events = emitter(log)
+  const safeLog = loggingSafely(log)
+  const events = emitter(safeLog)
   const storeTimeoutMs =
     options.storeTimeout === undefined ? defaults.storeTimeoutMs : parseDuration(options.storeTimeout, 'storeTimeout')
+  const bounded = boundedStore(store, storeTimeoutMs, clock, events)
+  const inBackground = background(clock)
   return {
     clock,
     chance,
-    log,
+    log: safeLog,
     events,
-    store: boundedStore(store, storeTimeoutMs, clock, events),
+    store: bounded,
     wholeStore: store,
     storeTimeoutMs,
     opening: opening(store, clock, events),
-    background: background(clock),
+    abandoned: abandoned(bounded, clock, chance, inBackground.ended),
+    background: inBackground,
     flights: flights(),
   }
 }

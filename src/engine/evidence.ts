@@ -1,4 +1,5 @@
 import type { Guarded } from './guarded.js'
+import { errorCodeOf } from './name.js'
 import type { Policy } from './policy.js'
 import type { Answer } from './record.js'
 
@@ -27,22 +28,20 @@ export function endingOf<Tx>(result: HandlerResult, openDoubt: string | undefine
     case 'unwritable':
       return { kind: 'complete', answer: undefined }
     case 'threw':
-      return meant(guarded.policy, result.error, errorCodeOf(result.error), () => guarded.errorToAnswer(result.error))
+      return meant(guarded.policy, result.error, codeOf(result.error), () => guarded.errorToAnswer(result.error))
     case 'answered': {
       const { answer } = result
       const errorCode = `answered_${answer.status}`
       if (isComeBack(answer.status)) return { kind: 'fail', errorCode }
-      return answer.status < 500
-        ? { kind: 'complete', answer }
-        : meant(guarded.policy, undefined, errorCode, () => answer)
+      return answer.status < 500 ? { kind: 'complete', answer } : meant(guarded.policy, answer, errorCode, () => answer)
     }
   }
 }
 
 /** What the policy makes of a failure. A policy that cannot say leaves doubt: nothing may run again on a guess. */
-function meant(policy: Policy, error: unknown, errorCode: string, answer: () => Answer): Ending {
+function meant(policy: Policy, failure: unknown, errorCode: string, answer: () => Answer): Ending {
   try {
-    switch (policy.meaningOf(error)) {
+    switch (policy.meaningOf(failure)) {
       case 'retry':
         return { kind: 'fail', errorCode }
       case 'store':
@@ -63,8 +62,8 @@ function isComeBack(status: number): boolean {
 }
 
 /** A short name for operators: the error's own code, else its class. Never its message, which may hold data. */
-function errorCodeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'threw'
   const { code } = error as { code?: unknown }
-  return (typeof code === 'string' ? code : error.name).slice(0, 100)
+  return errorCodeOf(typeof code === 'string' ? code : error.name)
 }

@@ -1,15 +1,15 @@
+import { within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
 import { meetInProgress, sharedOutcome, type Waited } from './duplicates.js'
 import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
-import { type Answered, type Outcome, refusal, unknownOutcome } from './outcome.js'
-import type { StoredRecord } from './record.js'
-import { reserve } from './reserving.js'
+import { type Outcome, refusal, unknownOutcome } from './outcome.js'
+import { replay } from './replay.js'
+import { type Asked, reserve } from './reserving.js'
 import { runClaimed } from './running.js'
 import { runUnprotected } from './unprotected.js'
-import type { Judged } from './verdict.js'
 
 /**
  * One guarded request, from its key to its outcome. Nothing runs without a durable reservation, and what the store
@@ -26,9 +26,12 @@ export async function execute<Tx>(context: Context<Tx>, guarded: Guarded<Tx>): P
     return refusal(error)
   }
   const flightName = `${scope}\n${key}\n${fingerprint}`
-  const inTheAir = policy.concurrency === 'wait' ? flights.find(flightName) : undefined
-  const shared = inTheAir && (await sharedOutcome(context, guarded, inTheAir))
-  if (shared !== undefined) return shared
+  while (policy.concurrency === 'wait') {
+    const inTheAir = flights.find(flightName)
+    if (inTheAir === undefined) break
+    const shared = await sharedOutcome(context, guarded, inTheAir, deadline)
+    if (shared !== undefined) return shared
+  }
   const flight = judge(context, guarded, fingerprint, deadline)
   flights.announce(flightName, flight)
   return flight
@@ -41,24 +44,30 @@ async function judge<Tx>(
   deadline: number,
 ): Promise<Outcome> {
   for (let attempt = 1; ; attempt++) {
-    let verdict: Judged
+    let asked: Asked
     try {
-      await context.opening.open()
-      verdict = await reserve(context, guarded, fingerprint)
+      await openedInTime(context)
+      asked = await reserve(context, guarded, fingerprint)
     } catch (error) {
       if (guarded.policy.failOpen && isStoreDown(error)) return runUnprotected(context, guarded)
       return refusal(error)
     }
-    const outcome = await act(context, guarded, verdict, { attempt, deadline })
+    const outcome = await act(context, guarded, asked, { attempt, deadline })
     if (outcome !== undefined) return outcome
   }
+}
+
+/** Opening may take long and goes on by itself; a request waits for it no longer than for any step of the store. */
+function openedInTime<Tx>({ clock, opening, storeTimeoutMs }: Context<Tx>): Promise<void> {
+  const late = () => new HapaxError('idempotency_store_unavailable', 'The store is still being opened.')
+  return within(clock, storeTimeoutMs, opening.open(), late)
 }
 
 /** Acts on what the store said. `undefined`: a duplicate has waited a little, ask the store again. */
 async function act<Tx>(
   context: Context<Tx>,
   guarded: Guarded<Tx>,
-  verdict: Judged,
+  { verdict, askedAt }: Asked,
   waited: Waited,
 ): Promise<Outcome | undefined> {
   const { events } = context
@@ -68,16 +77,16 @@ async function act<Tx>(
       const { generation, fence } = verdict.claim
       events.emit('reserved', () => ({ ...subject(), generation, fence }))
       if (generation > 1) events.emit('reused_after_expiry', () => ({ ...subject(), generation }))
-      return runClaimed(context, guarded, verdict.claim, verdict.record)
+      return runClaimed(context, guarded, { ...verdict, askedAt })
     }
     case 'resumed': {
       const { attempt, fence, recoveryPoint } = verdict.record
       events.emit('resumed', () => ({ ...subject(), attempt, fence, recoveryPoint }))
-      return runClaimed(context, guarded, verdict.claim, verdict.record)
+      return runClaimed(context, guarded, { ...verdict, askedAt })
     }
     case 'completed':
       events.emit('replayed', subject)
-      return replay(guarded, verdict.record)
+      return replay(guarded.policy, verdict.record)
     case 'in_progress':
       return meetInProgress(context, guarded, verdict.leaseLeftMs, waited)
     case 'unknown': {
@@ -100,17 +109,6 @@ async function act<Tx>(
   }
 }
 
-function replay<Tx>({ policy }: Guarded<Tx>, record: StoredRecord): Answered {
-  const { answer: stored, answerVersion = policy.answerVersion, generation, expiresAt } = record
-  if (stored === undefined) throw new Error('unreachable: the verdict was completed')
-  const upgrade = stored.kind === 'kept' && answerVersion < policy.answerVersion ? policy.upgradeAnswer : undefined
-  const answer =
-    stored.kind === 'kept' && upgrade !== undefined
-      ? ({ kind: 'kept', ...upgrade(stored, answerVersion) } as const)
-      : stored
-  return { kind: 'answered', answer, stored: true, replayed: true, generation, expiresAt }
-}
-
 function mismatch(): HapaxError {
   return new HapaxError(
     'idempotency_key_reused_with_different_payload',
@@ -118,7 +116,7 @@ function mismatch(): HapaxError {
   )
 }
 
-/** A schema that does not fit or a fingerprint that cannot be compared is no outage: those never fail open. */
+/** A busy store, a schema that does not fit or a fingerprint that cannot be compared is no outage: never fail open. */
 function isStoreDown(error: unknown): boolean {
   return isHapaxError(error, 'idempotency_store_unavailable') || isHapaxError(error, 'store_unreachable')
 }

@@ -1,5 +1,7 @@
-import { HapaxError } from '../kernel/errors.js'
+import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import { endingOf } from './evidence.js'
 import type { Guarded } from './guarded.js'
+import { errorCodeOf } from './name.js'
 import type { Policy } from './policy.js'
 import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
 import type { Committed, Store } from './store.js'
@@ -10,9 +12,17 @@ export interface HeldWork<Tx> {
   readonly work: Work<Tx>
   /** The reason of the first doubt that the handler raised. */
   openDoubt(): string | undefined
-  /** The answer that `commit` made durable. */
-  committed(): Committed<Answer> | undefined
+  /** What became of `commit`. */
+  commit(): CommitState
 }
+
+export type CommitState =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'committed'; readonly answer: Answer; readonly expiresAt: number | undefined }
+  /** What the handler wanted to commit is no answer by the evidence rule: the rows were rolled back. */
+  | { readonly kind: 'turned_away'; readonly answer: Answer }
+  /** The store failed at the commit itself: only the record can say whether it happened. */
+  | { readonly kind: 'unsure' }
 
 export function heldWork<Tx>(
   store: Store<Tx>,
@@ -21,32 +31,38 @@ export function heldWork<Tx>(
   record: Pick<StoredRecord, 'attempt' | 'recoveryPoint'>,
   signal: AbortSignal,
 ): HeldWork<Tx> {
-  const { policy } = guarded
   let doubt: string | undefined
-  let committed: Committed<Answer> | undefined
+  let state: CommitState = { kind: 'none' }
 
   async function commit<T>(body: (at: { readonly tx: Tx }) => Promise<T>): Promise<T> {
-    if (committed !== undefined)
-      throw new HapaxError('already_answered', 'work.commit was called twice; one request has one answer.')
-    if (doubt !== undefined)
-      throw new HapaxError(
-        'outcome_unknown',
-        `A doubt is open (${doubt}); it must be settled before anything is committed.`,
-      )
-    if (store.transaction === undefined) {
-      throw new HapaxError(
-        'transaction_unsupported',
-        `The ${store.name} store has no transactions; return the answer instead of work.commit.`,
-      )
+    if (state.kind !== 'none')
+      throw new HapaxError('already_answered', 'Call work.commit once: one request has one answer.')
+    refuseInDoubt(doubt)
+    if (store.transaction === undefined) throw withoutTransactions(store)
+    let answer: Answer | undefined
+    let done: Committed<T>
+    try {
+      done = await store.transaction(claim, async (tx) => {
+        const value = await body({ tx })
+        refuseInDoubt(doubt)
+        const said = guarded.toAnswer(value)
+        if (endingOf({ kind: 'answered', answer: said }, undefined, guarded).kind !== 'complete') {
+          state = { kind: 'turned_away', answer: said }
+          throw new HapaxError(
+            'handler_failed',
+            `An answer of status ${said.status} is not for good; nothing was committed.`,
+          )
+        }
+        answer = said
+        const completion = { answer: keptAnswer(said, guarded.policy), answerVersion: guarded.policy.answerVersion }
+        return { value, write: { kind: 'complete', ...completion } }
+      })
+    } catch (error) {
+      if (answer !== undefined && !isHapaxError(error, 'claim_lost')) state = { kind: 'unsure' }
+      throw error
     }
-    const done = await store.transaction(claim, async (tx) => {
-      const value = await body({ tx })
-      const answer = guarded.toAnswer(value)
-      const completion = { answer: keptAnswer(answer, policy), answerVersion: policy.answerVersion }
-      return { value: { value, answer }, write: { kind: 'complete', ...completion } }
-    })
-    committed = { value: done.value.answer, expiresAt: done.expiresAt }
-    return done.value.value
+    if (answer !== undefined) state = { kind: 'committed', answer, expiresAt: done.expiresAt }
+    return done.value
   }
 
   return {
@@ -56,12 +72,15 @@ export function heldWork<Tx>(
       recoveryPoint: record.recoveryPoint,
       signal,
       doubt(reason) {
-        doubt ??= reason.slice(0, 100)
+        if (state.kind === 'committed') {
+          throw new HapaxError('already_answered', 'The answer is durable already; raise a doubt before work.commit.')
+        }
+        doubt ??= errorCodeOf(reason)
       },
       commit,
     },
     openDoubt: () => doubt,
-    committed: () => committed,
+    commit: () => state,
   }
 }
 
@@ -70,4 +89,17 @@ export function keptAnswer(answer: Answer, policy: Policy): StoredAnswer {
   const bytes = answer.body.byteLength
   if (bytes <= policy.maxAnswerBytes) return { kind: 'kept', ...answer }
   return { kind: 'withheld', status: answer.status, headers: answer.headers, bytes }
+}
+
+function refuseInDoubt(doubt: string | undefined): void {
+  if (doubt === undefined) return
+  throw new HapaxError(
+    'outcome_unknown',
+    `A doubt is open (${doubt}); it must be settled before anything is committed.`,
+  )
+}
+
+function withoutTransactions<Tx>({ name }: Store<Tx>): HapaxError {
+  const message = `The ${name} store has no transactions; return the answer instead of calling work.commit.`
+  return new HapaxError('transaction_unsupported', message)
 }

@@ -14,6 +14,8 @@ export interface Lease {
 export interface Surroundings {
   readonly store: BoundedStore
   readonly clock: Clock
+  /** When the claim was asked for, on the monotonic clock: the lease cannot have begun before. */
+  readonly askedAt: number
   /** Aborts when the engine no longer waits for what runs. */
   readonly ended: AbortSignal
   readonly onLost: () => void
@@ -21,51 +23,65 @@ export interface Surroundings {
 
 /**
  * Renews a claim while its handler runs: three times per lease, so that one lost renewal costs nothing. Whether
- * the lease is over is for the store to say; here only the time since the last renewal was *sent* is counted, on
- * the monotonic clock, so that this side gives up first.
+ * the lease is over is for the store to say; here only the time since the last good renewal was *sent* counts, on
+ * the monotonic clock and by a timer that no silent store holds up, so that this side gives up first.
  */
-export function keepLease(claim: Claim, policy: Policy, around: Surroundings): Lease {
-  const { store, clock, ended, onLost } = around
+export function keepLease(claim: Claim, { leaseMs, maxRunMs }: Policy, around: Surroundings): Lease {
+  const { store, clock, askedAt, ended, onLost } = around
   const lost = new AbortController()
   const stopped = new AbortController()
-  const startedAt = clock.elapsed()
-  let renewedAt = startedAt
 
+  const abort = (message: string) => {
+    stop()
+    lost.abort(new HapaxError('claim_lost', message))
+  }
   const lose = (message: string) => {
     if (stopped.signal.aborted) return
-    stopped.abort()
     onLost()
-    lost.abort(new HapaxError('claim_lost', message))
+    abort(message)
+  }
+  const expireAfter = (sentAt: number) =>
+    clock.after(Math.max(0, sentAt + leaseMs - clock.elapsed()), () => lose('The lease could not be renewed in time.'))
+
+  let cancelExpiry = expireAfter(askedAt)
+  const cancelMaxRun = clock.after(maxRunMs, () => lose('The handler ran longer than maxRun.'))
+  const end = () => abort('The engine is shutting down.')
+  ended.addEventListener('abort', end, { once: true })
+
+  const stop = () => {
+    cancelExpiry()
+    cancelMaxRun()
+    ended.removeEventListener('abort', end)
+    stopped.abort()
   }
 
   /** The claim's state after one try to renew it. A store that fails leaves it as it was. */
   async function renewOnce(): Promise<'held' | 'lost' | 'unsure'> {
     const sentAt = clock.elapsed()
     try {
-      if (!(await store.renew(claim, policy.leaseMs))) return 'lost'
-      renewedAt = sentAt
-      return 'held'
+      if (!(await store.renew(claim, leaseMs))) return 'lost'
     } catch {
       return 'unsure'
     }
+    if (!stopped.signal.aborted) {
+      cancelExpiry()
+      cancelExpiry = expireAfter(sentAt)
+    }
+    return 'held'
   }
 
   async function keep(): Promise<void> {
-    let pauseMs = policy.leaseMs / 3
-    while (!stopped.signal.aborted) {
+    let pauseMs = leaseMs / 3
+    for (;;) {
       await sleep(clock, pauseMs, stopped.signal)
       if (stopped.signal.aborted) return
-      if (clock.elapsed() - startedAt >= policy.maxRunMs) return lose('The handler ran longer than maxRun.')
       const state = await renewOnce()
       if (state === 'lost') return lose('Another holder has this key now.')
-      if (clock.elapsed() - renewedAt >= policy.leaseMs) return lose('The lease could not be renewed in time.')
-      pauseMs = state === 'held' ? policy.leaseMs / 3 : policy.leaseMs / 10
+      pauseMs = state === 'held' ? leaseMs / 3 : leaseMs / 10
     }
   }
 
-  const end = () => lose('The engine is shutting down.')
-  ended.addEventListener('abort', end, { once: true })
-  stopped.signal.addEventListener('abort', () => ended.removeEventListener('abort', end), { once: true })
-  void keep()
-  return { signal: lost.signal, stop: () => stopped.abort() }
+  if (ended.aborted) end()
+  else void keep()
+  return { signal: lost.signal, stop }
 }

@@ -34,7 +34,10 @@ export function opening<Tx>(store: Store<Tx>, clock: Clock, events: Emitter): Op
       return opened
     },
     async close() {
-      if (opened !== undefined) await store.close()
+      if (opened === undefined) return
+      const late = () =>
+        new HapaxError('store_failed', `The ${store.name} store did not close within ${defaults.openTimeoutMs} ms.`)
+      await within(clock, defaults.openTimeoutMs, store.close(), late)
     },
   }
 }

@@ -9,10 +9,21 @@ import type { Answer } from './record.js'
  * JSON on the first run too, so that a replay cannot differ from it.
  */
 
+/** What is left of a value that passed through JSON: a Date is a text, what JSON leaves out is gone. */
+export type Jsonified<T> = T extends { toJSON(): infer J }
+  ? Jsonified<J>
+  : T extends string | number | boolean | null | undefined
+    ? T
+    : T extends readonly unknown[]
+      ? { [K in keyof T]: Jsonified<T[K]> }
+      : T extends object
+        ? { [K in keyof T as T[K] extends (...args: never[]) => unknown ? never : K]: Jsonified<T[K]> }
+        : T
+
 /** What `run` gives: the value, and how it came about. */
 export interface Done<T> {
   readonly kind: 'done'
-  readonly value: T
+  readonly value: Jsonified<T>
   readonly replayed: boolean
   readonly generation: number
   readonly expiresAt: Date | undefined
@@ -65,15 +76,30 @@ export function plainResult<T>(outcome: Outcome): Done<T> | Accepted {
 function jsonBytes(value: unknown, what: string): Uint8Array {
   let text: string | undefined
   try {
-    text = JSON.stringify(value)
+    text = JSON.stringify(value, refuseLoss)
   } catch (cause) {
-    throw new HapaxError(
-      'input_not_json',
-      `The ${what} cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}.`,
-      { cause },
-    )
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new HapaxError('input_not_json', `The ${what} cannot be written as JSON: ${why}.`, { cause })
   }
-  if (text === undefined)
+  if (text === undefined) {
     throw new HapaxError('input_not_json', `The ${what} cannot be written as JSON; give plain data.`)
+  }
   return new TextEncoder().encode(text)
+}
+
+/** What JSON would silently write as something else: two different inputs must never look the same. */
+function refuseLoss(name: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`"${name}" is ${value}`)
+  if (typeof value === 'function' || typeof value === 'symbol') throw new TypeError(`"${name}" is a ${typeof value}`)
+  if (typeof value === 'object' && value !== null && isEmptyShell(value)) {
+    throw new TypeError(`"${name}" is a ${value.constructor?.name ?? 'object'} that JSON writes as {}`)
+  }
+  return value
+}
+
+/** A Map, a Set, an object with nothing but private fields: whatever it holds, JSON sees nothing of it. */
+function isEmptyShell(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (Array.isArray(value) || prototype === Object.prototype || prototype === null) return false
+  return Object.keys(value).length === 0
 }

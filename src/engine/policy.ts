@@ -3,7 +3,9 @@ import { HapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
 import { defaults, limits } from '../kernel/limits.js'
 import type { Log } from '../kernel/log.js'
+import type { OpaqueReason } from './canonical/canonical.js'
 import { type Fingerprinter, type FingerprintOptions, fingerprinter } from './fingerprint/fingerprinter.js'
+import { isName } from './name.js'
 import type { Answer } from './record.js'
 
 /** What a failed handler means: run again, nobody knows, store the failure as the answer, or it never began. */
@@ -29,8 +31,8 @@ export interface PolicyOptions {
   readonly concurrency?: Concurrency
   /** With `concurrency: 'wait'`: for how long. */
   readonly waitFor?: Duration
-  /** What a handler that throws, or answers 5xx, means. A function decides by the error. */
-  readonly onError?: Exclude<FailureMeaning, 'release'> | ((error: unknown) => FailureMeaning)
+  /** What a handler that throws, or answers 5xx, means. A function is given the error, or that answer, and decides. */
+  readonly onError?: Exclude<FailureMeaning, 'release'> | ((failure: unknown) => FailureMeaning)
   /** What a crash in the middle means: nobody knows (the default), or the handler may simply run again. */
   readonly onCrash?: 'unknown' | 'retry'
   /** What a key past its retention means: run as new, visibly counted, or refuse. */
@@ -56,7 +58,7 @@ export interface Policy<C extends Concurrency = Concurrency> {
   readonly maxRunMs: number
   readonly concurrency: C
   readonly waitMs: number
-  readonly meaningOf: (error: unknown) => FailureMeaning
+  readonly meaningOf: (failure: unknown) => FailureMeaning
   readonly onCrash: 'unknown' | 'retry'
   readonly onExpired: 'run' | 'refuse'
   readonly fingerprinter: Fingerprinter
@@ -72,7 +74,10 @@ export function policyOf<C extends Concurrency>(
   { log, events }: { readonly log: Log; readonly events: Emitter },
 ): Policy<C> {
   const { name, onError = 'retry' } = options
-  const onOpaque = (reason: string) => events.emit('compared_as_bytes', () => ({ operation: name, reason }))
+  const onOpaque = (reason: OpaqueReason) => {
+    events.emit('compared_as_bytes', () => ({ operation: name, reason }))
+    options.fingerprint?.onOpaque?.(reason)
+  }
   const policy: Policy<C> = {
     name: checkedName(name),
     retentionMs: retentionOf(options),
@@ -84,15 +89,49 @@ export function policyOf<C extends Concurrency>(
     meaningOf: typeof onError === 'function' ? onError : () => onError,
     onCrash: options.onCrash ?? 'unknown',
     onExpired: options.onExpired ?? 'run',
-    fingerprinter: fingerprinter({ onOpaque, ...options.fingerprint }),
+    fingerprinter: fingerprinter({ ...options.fingerprint, onOpaque }),
     answerVersion: options.answerVersion ?? 1,
     upgradeAnswer: options.upgradeAnswer,
     maxAnswerBytes: options.maxAnswerBytes ?? defaults.maxAnswerBytes,
     failOpen: options.dangerouslyFailOpen ?? false,
   }
+  refuseMisspellings(options)
   refuseContradictions(policy, options)
   warnOfRisks(policy, log)
   return Object.freeze(policy)
+}
+
+/** Every option, and for a choice what may be chosen. The compiler sees that none is missing. */
+const choices: Readonly<Record<keyof PolicyOptions, readonly unknown[] | 'any'>> = {
+  name: 'any',
+  retention: 'any',
+  allowShortRetention: [true],
+  retryHorizon: 'any',
+  tombstone: 'any',
+  lease: 'any',
+  maxRun: 'any',
+  concurrency: ['reject', 'wait', 'accept'],
+  waitFor: 'any',
+  onError: ['retry', 'unknown', 'store'],
+  onCrash: ['unknown', 'retry'],
+  onExpired: ['run', 'refuse'],
+  fingerprint: 'any',
+  answerVersion: 'any',
+  upgradeAnswer: 'any',
+  maxAnswerBytes: 'any',
+  dangerouslyFailOpen: [true],
+}
+
+/** A misspelt option would silently be the default: what nobody wants to learn in production. */
+function refuseMisspellings(options: PolicyOptions): void {
+  const known: Readonly<Record<string, readonly unknown[] | 'any'>> = choices
+  for (const [option, value] of Object.entries(options)) {
+    const allowed = known[option]
+    if (allowed === 'any' || value === undefined || typeof value === 'function' || allowed?.includes(value)) continue
+    const said =
+      allowed === undefined ? 'is not an option' : `is ${JSON.stringify(value)}; choose ${allowed.join(', ')}`
+    throw new HapaxError('policy_invalid', `Policy "${options.name}": ${option} ${said}.`)
+  }
 }
 
 function refuseContradictions(policy: Policy, options: PolicyOptions): void {
@@ -132,13 +171,9 @@ function warnOfRisks(policy: Policy, log: Log): void {
 }
 
 function checkedName(name: string): string {
-  if (typeof name !== 'string' || name === '' || name.length > limits.nameLength) {
-    throw new HapaxError(
-      'policy_invalid',
-      `A policy needs a name of 1 to ${limits.nameLength} characters, like 'payments.create'.`,
-    )
-  }
-  return name
+  if (isName(name)) return name
+  const message = `A policy needs a name of 1 to ${limits.nameLength} printable characters, like 'payments.create'.`
+  throw new HapaxError('policy_invalid', message)
 }
 
 function retentionOf({ retention }: PolicyOptions): number | undefined {

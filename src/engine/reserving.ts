@@ -1,62 +1,48 @@
-import { backoffMs } from '../kernel/backoff.js'
-import { sleep, within } from '../kernel/clock.js'
-import { HapaxError } from '../kernel/errors.js'
-import { backoffs } from '../kernel/limits.js'
+import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import type { Context } from './context.js'
 import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
 import type { Judged, Reservation, Verdict } from './verdict.js'
 
+/** The verdict, and when it was asked for on the monotonic clock: a lease cannot have begun before that. */
+export interface Asked {
+  readonly verdict: Judged
+  readonly askedAt: number
+}
+
 /**
- * Asks the store for the key, within the store's time-out in all. A reply that was lost is asked for again under
- * the same claim id, which the store recognises. A record whose fingerprint was made by another recipe is compared
- * under that recipe; one that this release cannot make is an error, never a mismatch.
+ * Asks the store for the key. A reply that was lost is asked for again, once, under the same claim id, which the
+ * store recognises. A record whose fingerprint was made by another recipe is compared under that recipe; one that
+ * this release cannot make is an error, never a mismatch.
  */
-export async function reserve<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, current: Fingerprint): Promise<Judged> {
+export async function reserve<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, current: Fingerprint): Promise<Asked> {
   const { policy, source } = guarded
+  const askedAt = context.clock.elapsed()
   const reservation = reservationOf(guarded, context.chance.id(), [current])
   const verdict = await ask(context, reservation)
-  if (verdict.kind !== 'incomparable') return verdict
+  if (verdict.kind !== 'incomparable') return { verdict, askedAt }
   const older = policy.fingerprinter.under(verdict.recipe, source)
   if (older === undefined) throw unknownRecipe(verdict.recipe)
   const again = await ask(context, { ...reservation, fingerprints: [current, older] })
   if (again.kind === 'incomparable') throw unknownRecipe(again.recipe)
-  return again
+  return { verdict: again, askedAt }
 }
 
-async function ask<Tx>(context: Context<Tx>, reservation: Reservation): Promise<Verdict> {
-  const { clock, store, storeTimeoutMs } = context
+async function ask<Tx>(
+  { store, clock, storeTimeoutMs, abandoned }: Context<Tx>,
+  reservation: Reservation,
+): Promise<Verdict> {
   const startedAt = clock.elapsed()
   try {
     return await store.reserve(reservation)
   } catch (error) {
-    const leftMs = storeTimeoutMs - (clock.elapsed() - startedAt)
-    try {
-      if (leftMs <= 0) throw error
-      return await within(clock, leftMs, store.reserve(reservation), () => error as Error)
-    } catch {
-      void context.background.track(abandon(context, reservation))
-      throw error
-    }
-  }
-}
-
-/**
- * Nothing ran, yet the reservation may stand. Left alone it would turn into a doubt about nothing, so it is looked
- * for and taken back, until its lease would be over anyway.
- */
-async function abandon<Tx>(context: Context<Tx>, reservation: Reservation): Promise<void> {
-  const { clock, chance, store, background } = context
-  const deadline = clock.elapsed() + reservation.leaseMs
-  for (let attempt = 1; clock.elapsed() < deadline && !background.ended.aborted; attempt++) {
-    await sleep(clock, backoffMs(backoffs.storing, attempt, chance), background.ended)
-    try {
-      const record = await store.find(reservation)
-      if (record?.claimId === reservation.claimId) await store.release(record)
-      return
-    } catch {
-      // The store is still down: the next round tries again.
-    }
+    // Only here the reservation may stand: any other error says that nothing happened.
+    if (!isHapaxError(error, 'idempotency_store_unavailable')) throw error
+    const isTimeLeft = clock.elapsed() - startedAt < storeTimeoutMs
+    const second = isTimeLeft ? await store.reserve(reservation).catch(() => undefined) : undefined
+    if (second !== undefined) return second
+    abandoned.add(reservation)
+    throw error
   }
 }
 

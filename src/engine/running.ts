@@ -1,6 +1,6 @@
 import { backoffMs } from '../kernel/backoff.js'
 import { sleep, within } from '../kernel/clock.js'
-import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import { HapaxError } from '../kernel/errors.js'
 import { backoffs, defaults } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
 import { type Ending, endingOf, type HandlerResult } from './evidence.js'
@@ -9,6 +9,14 @@ import { type HeldWork, heldWork, keptAnswer } from './held-work.js'
 import { keepLease, type Lease } from './lease.js'
 import { type Answered, type Outcome, unknownOutcome } from './outcome.js'
 import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
+import { replay } from './replay.js'
+
+/** What a request won: a claim, the record under it, and when it had asked for it. */
+export interface Won {
+  readonly claim: Claim
+  readonly record: StoredRecord
+  readonly askedAt: number
+}
 
 /**
  * Runs the handler of a claim and makes its ending durable, in this order: the lease is kept while the handler
@@ -17,31 +25,20 @@ import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
  * The caller going away changes none of this. A store that fails after the handler acted is tried again in the
  * background until `maxRun`, and the key is never released.
  */
-export async function runClaimed<Tx>(
-  context: Context<Tx>,
-  guarded: Guarded<Tx>,
-  claim: Claim,
-  record: StoredRecord,
-): Promise<Outcome> {
+export async function runClaimed<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, won: Won): Promise<Outcome> {
   const { clock, events } = context
-  const startedAt = clock.elapsed()
-  const onLost = () => events.emit('claim_lost', () => ({ ...subjectOf(guarded), fence: claim.fence }))
-  const lease = keepLease(claim, guarded.policy, {
-    store: context.store,
-    clock,
-    ended: context.background.ended,
-    onLost,
-  })
-  const held = heldWork(context.wholeStore, guarded, claim, record, lease.signal)
-  const run: Run<Tx> = { context, guarded, claim, lease, held, startedAt }
+  const { policy } = guarded
+  const held = await stillHeld(context, guarded, won)
+  if (held === undefined) return claimLost(undefined, policy.leaseMs)
+  const run = started(context, guarded, held)
   const finishing = context.background.track(handlerResult(run).then((result) => finish(run, result)))
-  return within(clock, guarded.policy.maxRunMs, finishing, () => new Overrun()).catch((error: unknown) => {
+  return within(clock, policy.maxRunMs, finishing, () => new Overrun()).catch((error: unknown) => {
     if (!(error instanceof Overrun)) throw error
     events.emit('overran', () => subjectOf(guarded))
     return refused(
       'idempotency_key_in_progress',
       'The handler still runs, longer than its policy allows.',
-      guarded.policy.leaseMs,
+      policy.leaseMs,
     )
   })
 }
@@ -57,12 +54,35 @@ interface Run<Tx> {
 
 class Overrun extends Error {}
 
+/** A reply that came late may speak of a lease that is nearly over: it is renewed before anything runs. */
+async function stillHeld<Tx>(context: Context<Tx>, { policy }: Guarded<Tx>, won: Won): Promise<Won | undefined> {
+  const { clock, store, abandoned } = context
+  const { leaseMs } = policy
+  const askedAt = clock.elapsed()
+  if (askedAt - won.askedAt < leaseMs / 3) return won
+  try {
+    return (await store.renew(won.claim, leaseMs)) ? { ...won, askedAt } : undefined
+  } catch {
+    abandoned.add({ ...won.claim, leaseMs })
+    return undefined
+  }
+}
+
+function started<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, { claim, record, askedAt }: Won): Run<Tx> {
+  const { clock, store, background } = context
+  const onLost = () => tellLost(context, guarded, claim)
+  const lease = keepLease(claim, guarded.policy, { store, clock, askedAt, ended: background.ended, onLost })
+  const held = heldWork(context.wholeStore, guarded, claim, record, lease.signal)
+  return { context, guarded, claim, lease, held, startedAt: clock.elapsed() }
+}
+
 async function handlerResult<Tx>({ guarded, held }: Run<Tx>): Promise<HandlerResult> {
   let value: unknown
   try {
     value = await guarded.handler(held.work)
   } catch (error) {
-    return { kind: 'threw', error }
+    const commit = held.commit()
+    return commit.kind === 'turned_away' ? { kind: 'answered', answer: commit.answer } : { kind: 'threw', error }
   }
   try {
     return { kind: 'answered', answer: guarded.toAnswer(value) }
@@ -72,19 +92,20 @@ async function handlerResult<Tx>({ guarded, held }: Run<Tx>): Promise<HandlerRes
 }
 
 async function finish<Tx>(run: Run<Tx>, result: HandlerResult): Promise<Outcome> {
-  const committed = run.held.committed()
-  if (committed !== undefined) {
+  const commit = run.held.commit()
+  if (commit.kind === 'committed') {
     run.lease.stop()
-    return ownAnswer(run, committed.value, committed.expiresAt)
+    if (result.kind === 'threw') tellThrewAfterCommit(run)
+    return ownAnswer(run, commit.answer, commit.expiresAt)
   }
   const ending = endingOf(result, run.held.openDoubt(), run.guarded)
   try {
     const outcome = await write(run, ending, result)
     run.lease.stop()
     return outcome
-  } catch (error) {
+  } catch {
     void run.context.background.track(keepWriting(run, ending, result))
-    return unwritten(ending, result, error)
+    return unwritten(ending, result)
   }
 }
 
@@ -93,42 +114,48 @@ async function write<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): P
   const { context, guarded, claim } = run
   const { store, events } = context
   const subject = () => subjectOf(guarded)
+  const durable = run.held.commit().kind === 'unsure' ? await durableAnswer(run) : undefined
+  if (durable !== undefined) return durable
   switch (ending.kind) {
     case 'complete': {
       const answer = ending.answer === undefined ? unwritable : keptAnswer(ending.answer, guarded.policy)
       const completed = await store.complete(claim, { answer, answerVersion: guarded.policy.answerVersion })
-      if (completed === false) return readBack(run)
-      if (ending.answer === undefined) return withheld(result)
+      if (completed === false) return readBack(run, result)
+      if (ending.answer === undefined) return withheld(run, result)
       return ownAnswer(run, ending.answer, completed.expiresAt)
     }
     case 'fail':
-      if (!(await store.fail(claim, { errorCode: ending.errorCode }))) return readBack(run)
+      if (!(await store.fail(claim, { errorCode: ending.errorCode }))) return readBack(run, result)
       events.emit('failed', () => ({ ...subject(), errorCode: ending.errorCode }))
       return notStored(run, result)
-    case 'doubt':
-      if (!(await store.doubt(claim, { errorCode: ending.errorCode, reconcileAfterMs: defaults.reconcileAfterMs })))
-        return readBack(run)
+    case 'doubt': {
+      const doubt = { errorCode: ending.errorCode, reconcileAfterMs: defaults.reconcileAfterMs }
+      if (!(await store.doubt(claim, doubt))) return readBack(run, result)
       events.emit('doubted', () => ({ ...subject(), errorCode: ending.errorCode }))
       return inDoubt(result)
+    }
     case 'release':
-      if (!(await store.release(claim))) return readBack(run)
+      if (!(await store.release(claim))) return readBack(run, result)
       events.emit('released', subject)
       return notStored(run, result)
   }
 }
 
-/** The claim is stale, or an earlier write of ours had landed: the record says which. */
-async function readBack<Tx>({ context, guarded, claim }: Run<Tx>): Promise<Outcome> {
+/** The answer that the record holds for this claim's generation, whoever made it. */
+async function durableAnswer<Tx>({ context, guarded, claim }: Run<Tx>): Promise<Answered | undefined> {
   const record = await context.store.find(claim)
-  if (record?.generation !== claim.generation || record.answer === undefined) {
-    return refused(
-      'claim_lost',
-      'Another holder took over this key while the handler ran; ask again for its answer.',
-      guarded.policy.leaseMs,
-    )
-  }
-  const { answer, generation, expiresAt } = record
-  return { kind: 'answered', answer, stored: true, replayed: record.claimId !== claim.claimId, generation, expiresAt }
+  if (record?.generation !== claim.generation || record.state !== 'completed') return undefined
+  return { ...replay(guarded.policy, record), replayed: record.claimId !== claim.claimId }
+}
+
+/** The claim is stale: somebody took over, evidence settled it, or a sweeper found it. The record says which. */
+async function readBack<Tx>(run: Run<Tx>, result: HandlerResult): Promise<Outcome> {
+  const { context, guarded, claim } = run
+  tellLost(context, guarded, claim)
+  const durable = await durableAnswer(run)
+  if (durable !== undefined) return durable
+  const record = await context.store.find(claim)
+  return record?.state === 'unknown' ? inDoubt(result) : claimLost(errorOf(result), guarded.policy.leaseMs)
 }
 
 /** Tries again until the ending is durable or the handler's time is up; then the sweeper finds doubt. */
@@ -149,14 +176,10 @@ async function keepWriting<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
 }
 
 /** The first caller gets the whole answer, even one that was too large to be kept. */
-function ownAnswer<Tx>(
-  { context, guarded, claim, startedAt }: Run<Tx>,
-  answer: Answer,
-  expiresAt: number | undefined,
-): Answered {
+function ownAnswer<Tx>(run: Run<Tx>, answer: Answer, expiresAt: number | undefined): Answered {
+  const { context, guarded, claim } = run
   const bytes = answer.body.byteLength
-  const runMs = context.clock.elapsed() - startedAt
-  context.events.emit('completed', () => ({ ...subjectOf(guarded), status: answer.status, bytes, runMs }))
+  tellCompleted(run, answer.status, bytes)
   if (bytes > guarded.policy.maxAnswerBytes) context.events.emit('withheld', () => ({ ...subjectOf(guarded), bytes }))
   const kept: StoredAnswer = { kind: 'kept', ...answer }
   return { kind: 'answered', answer: kept, stored: true, replayed: false, generation: claim.generation, expiresAt }
@@ -165,49 +188,58 @@ function ownAnswer<Tx>(
 /** Stands for an answer that could not be written down. */
 const unwritable: StoredAnswer = { kind: 'withheld', status: 200, headers: [], bytes: 0 }
 
-function withheld(result: HandlerResult): Outcome {
-  const cause = result.kind === 'answered' ? undefined : result.error
-  return {
-    kind: 'refused',
-    error: new HapaxError('answer_withheld', 'The handler ran once, but what it returned cannot be written as JSON.', {
-      cause,
-    }),
-  }
+function withheld<Tx>(run: Run<Tx>, result: HandlerResult): Outcome {
+  tellCompleted(run, unwritable.status, 0)
+  run.context.events.emit('withheld', () => ({ ...subjectOf(run.guarded), bytes: 0 }))
+  const message = 'The handler ran once, but what it returned cannot be written as JSON.'
+  return { kind: 'refused', error: new HapaxError('answer_withheld', message, { cause: errorOf(result) }) }
 }
 
 function notStored<Tx>({ claim }: Run<Tx>, result: HandlerResult): Outcome {
   if (result.kind !== 'answered') return { kind: 'threw', error: result.error }
   const answer: StoredAnswer = { kind: 'kept', ...result.answer }
-  return {
-    kind: 'answered',
-    answer,
-    stored: false,
-    replayed: false,
-    generation: claim.generation,
-    expiresAt: undefined,
-  }
+  const { generation } = claim
+  return { kind: 'answered', answer, stored: false, replayed: false, generation, expiresAt: undefined }
 }
 
 function inDoubt(result: HandlerResult): Outcome {
-  const cause = result.kind === 'threw' ? result.error : undefined
-  const details = { retryAfterMs: defaults.unknownRetryAfterMs, cause }
+  const details = { retryAfterMs: defaults.unknownRetryAfterMs, cause: errorOf(result) }
   return { kind: 'refused', error: unknownOutcome(details) }
 }
 
-function unwritten(ending: Ending, result: HandlerResult, error: unknown): Outcome {
+function unwritten(ending: Ending, result: HandlerResult): Outcome {
   if (ending.kind === 'doubt') return inDoubt(result)
   if (ending.kind !== 'complete' && result.kind === 'threw') return { kind: 'threw', error: result.error }
-  return refused(
-    'answer_not_stored',
-    'Ask again with the same key: the answer will be there once the store is back.',
-    isHapaxError(error) ? error.retryAfterMs : undefined,
-  )
+  return refused('answer_not_stored', 'Ask again with the same key: the answer will be there once the store is back.')
+}
+
+function claimLost(cause: unknown, retryAfterMs: number): Outcome {
+  const message = 'This holder lost the key while its handler ran; ask again with the same key for the answer.'
+  return { kind: 'refused', error: new HapaxError('claim_lost', message, { retryAfterMs, cause }) }
 }
 
 function refused(
-  code: 'claim_lost' | 'answer_not_stored' | 'idempotency_key_in_progress',
-  message?: string,
-  retryAfterMs?: number,
+  code: 'answer_not_stored' | 'idempotency_key_in_progress',
+  message: string,
+  retryAfterMs: number = defaults.inProgressRetryAfterMs,
 ): Outcome {
-  return { kind: 'refused', error: new HapaxError(code, message, retryAfterMs === undefined ? {} : { retryAfterMs }) }
+  return { kind: 'refused', error: new HapaxError(code, message, { retryAfterMs }) }
+}
+
+function errorOf(result: HandlerResult): unknown {
+  return result.kind === 'answered' ? undefined : result.error
+}
+
+function tellCompleted<Tx>({ context, guarded, startedAt }: Run<Tx>, status: number, bytes: number): void {
+  const runMs = context.clock.elapsed() - startedAt
+  context.events.emit('completed', () => ({ ...subjectOf(guarded), status, bytes, runMs }))
+}
+
+function tellLost<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>, { fence }: Claim): void {
+  events.emit('claim_lost', () => ({ ...subjectOf(guarded), fence }))
+}
+
+function tellThrewAfterCommit<Tx>({ context, guarded }: Run<Tx>): void {
+  const message = `a handler of policy "${guarded.policy.name}" threw after work.commit; the answer that it committed stands.`
+  context.log({ level: 'warn', code: 'threw_after_commit', message })
 }

@@ -17,36 +17,35 @@ export interface ScopeParts {
 const dimensions = ['principal', 'credential', 'route'] as const
 
 /**
- * The one way to make a Scope. Parts are escaped and named, so that no choice of names makes two scopes one.
+ * The one way to make a Scope. Parts are escaped and named, so that no choice of names makes two scopes one. Give ids:
+ * a scope stands in rows and events, so it must hold no secret, not even for `credential`.
  *
  * @example
  * scopeOf('acme')                                   // acme
  * scopeOf({ tenant: 'acme', principal: 'usr_7' })   // acme;principal=usr_7
  */
 export function scopeOf(parts: string | ScopeParts | undefined): Scope {
-  const { tenant, ...rest }: Partial<ScopeParts> = typeof parts === 'string' ? { tenant: parts } : (parts ?? {})
-  if (typeof tenant !== 'string' || tenant === '') {
-    throw new HapaxError(
-      'scope_missing',
-      'Give a scope: the tenant of the authenticated caller, never a value from the request body.',
-    )
+  const given: Partial<ScopeParts> = typeof parts === 'string' ? { tenant: parts } : (parts ?? {})
+  if (given.tenant === undefined || given.tenant === '') {
+    const message = 'Give a scope: the tenant of the authenticated caller, never a value from the request body.'
+    throw new HapaxError('scope_missing', message)
   }
-  let text = escaped(tenant)
+  let text = escaped(given, 'tenant')
   for (const dimension of dimensions) {
-    const value = rest[dimension]
-    if (value !== undefined) text += `;${dimension}=${escaped(value)}`
+    // A part that is named but empty would silently widen the scope to everybody who lacks it.
+    if (dimension in given) text += `;${dimension}=${escaped(given, dimension)}`
   }
-  if (text.length > limits.scopeLength) {
-    throw new HapaxError(
-      'scope_missing',
-      `The scope takes ${text.length} characters; at most ${limits.scopeLength} are kept. Use ids, not names.`,
-    )
-  }
-  return text as Scope
+  if (text.length <= limits.scopeLength) return text as Scope
+  throw invalid(`it takes ${text.length} characters, and at most ${limits.scopeLength} are kept`)
 }
 
-function escaped(part: string): string {
-  if (!part.isWellFormed())
-    throw new HapaxError('scope_missing', 'A part of the scope holds a lone surrogate; use an id.')
+function escaped(parts: Partial<ScopeParts>, name: keyof ScopeParts): string {
+  const part: unknown = parts[name]
+  if (typeof part !== 'string' || part === '') throw invalid(`its ${name} is no text`)
+  if (!part.isWellFormed()) throw invalid(`its ${name} holds a lone surrogate`)
   return encodeURIComponent(part)
+}
+
+function invalid(why: string): HapaxError {
+  return new HapaxError('scope_invalid', `The scope cannot be used: ${why}. Give ids, like { tenant, principal }.`)
 }

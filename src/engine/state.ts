@@ -35,7 +35,7 @@ export interface Transition {
   readonly when?: string
 }
 
-export const transitions: readonly Transition[] = [
+export const stateTable: readonly Transition[] = [
   { from: 'none', on: 'reserve', to: 'in_progress', by: 'request' },
   {
     from: 'expired',
@@ -106,9 +106,9 @@ export const transitions: readonly Transition[] = [
   { from: 'expired', on: 'delete', to: 'none', by: 'reaper', when: 'the tombstone has stood its time' },
 ]
 
-const table = new Map(transitions.map((row) => [`${row.from} ${row.on}`, row.to]))
+const targets = new Map(stateTable.map((row) => [`${row.from} ${row.on}`, row.to]))
 
 /** Where a happening leads, or `undefined` when it may not happen in this state. */
 export function nextState(from: State | 'none', on: Happening): State | 'none' | undefined {
-  return table.get(`${from} ${on}`)
+  return targets.get(`${from} ${on}`)
 }

@@ -24,10 +24,11 @@ export function reserve(
   now: number,
   newId: () => number,
 ): Reserved {
-  if (current === undefined) return taken('reserved', fresh(reservation, now, newId(), 0, 0))
+  if (current === undefined)
+    return taken('reserved', fresh('none', reservation, now, { id: newId(), generation: 0, fence: 0 }))
   if (isExpired(current, now)) {
     if (reservation.onExpired === 'refuse') return { verdict: { kind: 'expired', generation: current.generation } }
-    return taken('reserved', fresh(reservation, now, current.id, current.generation, current.fence))
+    return taken('reserved', fresh('expired', reservation, now, current))
   }
   const comparison = compared(current, reservation)
   if (comparison !== undefined) return { verdict: comparison }
@@ -87,7 +88,7 @@ export function complete(
 ): StoredRecord | undefined {
   if (isRepeated(current, claim, 'completed')) return current
   if (!holds(current, claim, 'complete')) return undefined
-  return completed(current, completion, now)
+  return completed(current, 'complete', completion, now)
 }
 
 /**
@@ -98,8 +99,7 @@ export function release(current: StoredRecord | undefined, claim: Claim): Stored
   if (current === undefined || !nothingCommitted(current)) return undefined
   const on = current.attempt > 1 ? 'release_attempt' : current.generation > 1 ? 'release_generation' : 'release'
   if (!holds(current, claim, on)) return undefined
-  const to = nextState(current.state, on)
-  return to === undefined || to === 'none' ? 'deleted' : idle(current, to)
+  return nextState(current.state, on) === 'none' ? 'deleted' : idle(current, on)
 }
 
 export function fail(
@@ -110,7 +110,7 @@ export function fail(
 ): StoredRecord | undefined {
   if (isRepeated(current, claim, 'failed_retryable')) return current
   if (!holds(current, claim, 'fail')) return undefined
-  return { ...retained(idle(current, 'failed_retryable'), now), errorCode: failure.errorCode }
+  return { ...retained(idle(current, 'fail'), now), errorCode: failure.errorCode }
 }
 
 export function doubt(
@@ -121,12 +121,12 @@ export function doubt(
 ): StoredRecord | undefined {
   if (isRepeated(current, claim, 'unknown')) return current
   if (!holds(current, claim, 'doubt')) return undefined
-  return { ...idle(current, 'unknown'), errorCode: reason.errorCode, reconcileAfter: now + reason.reconcileAfterMs }
+  return { ...idle(current, 'doubt'), errorCode: reason.errorCode, reconcileAfter: now + reason.reconcileAfterMs }
 }
 
 export function sweep(current: StoredRecord, now: number): StoredRecord | undefined {
   if (!isSweepable(current, now)) return undefined
-  return { ...idle(current, 'unknown'), errorCode: leaseOver, reconcileAfter: now }
+  return { ...idle(current, 'sweep'), errorCode: leaseOver, reconcileAfter: now }
 }
 
 export function settle(
@@ -136,11 +136,11 @@ export function settle(
 ): StoredRecord | undefined {
   const { outcome } = settlement
   if (current === undefined || current.generation !== settlement.generation) return undefined
-  const to = nextState(current.state, `settle_${outcome.kind}`)
-  if (to === undefined || to === 'none') return undefined
+  const on = `settle_${outcome.kind}` as const
+  if (nextState(current.state, on) === undefined) return undefined
   const settled = { ...current, claimId: noClaim, evidence: [...current.evidence, { ...settlement.evidence, at: now }] }
-  if (outcome.kind === 'completed') return completed(settled, outcome, now)
-  const idled = { ...retained(idle(settled, to), now), errorCode: undefined }
+  if (outcome.kind === 'completed') return completed(settled, 'settle_completed', outcome, now)
+  const idled = { ...retained(idle(settled, on), now), errorCode: undefined }
   if (outcome.kind === 'not_landed') return idled
   return { ...idled, recoveryPoint: outcome.recoveryPoint, progress: outcome.progress ?? current.progress }
 }
@@ -148,17 +148,17 @@ export function settle(
 /** What the reaper does to a record: makes it a tombstone, deletes it, or leaves it alone. */
 export function reap(current: StoredRecord, now: number): StoredRecord | 'deleted' | undefined {
   if (!isExpired(current, now)) return undefined
-  const to = nextState(current.state, current.state === 'expired' ? 'delete' : 'bury')
-  if (to === 'expired')
-    return { ...idle(current, to), answer: undefined, answerVersion: undefined, progress: undefined }
-  return now >= (current.expiresAt ?? Number.POSITIVE_INFINITY) + current.tombstoneMs ? 'deleted' : undefined
+  if (nextState(current.state, 'bury') !== undefined)
+    return { ...idle(current, 'bury'), answer: undefined, answerVersion: undefined, progress: undefined }
+  const tombstoneUntil = (current.expiresAt ?? Number.POSITIVE_INFINITY) + current.tombstoneMs
+  return nextState(current.state, 'delete') === 'none' && now >= tombstoneUntil ? 'deleted' : undefined
 }
 
 /** Expiry is judged here, by time, and does not wait for the reaper. Doubt and unfinished work never expire. */
 export function isExpired(record: StoredRecord, now: number): boolean {
   if (record.state === 'expired') return true
   if (record.expiresAt === undefined || now < record.expiresAt) return false
-  return record.state === 'completed' || (record.state === 'failed_retryable' && nothingCommitted(record))
+  return nextState(record.state, 'bury') !== undefined && (record.answer !== undefined || nothingCommitted(record))
 }
 
 /** No holder has this: evidence ends every claim, so that a late one cannot take somebody else's settlement for its own. */
@@ -203,21 +203,20 @@ function compared(current: StoredRecord, reservation: Reservation): Verdict | un
 }
 
 function fresh(
+  from: 'none' | 'expired',
   reservation: Reservation,
   now: number,
-  id: number,
-  lastGeneration: number,
-  lastFence: number,
+  last: Pick<StoredRecord, 'id' | 'generation' | 'fence'>,
 ): StoredRecord {
   const { scope, key, claimId, operation, retentionMs, tombstoneMs, onLeaseOver } = reservation
   return {
-    id,
+    id: last.id,
     scope,
     key,
-    generation: lastGeneration + 1,
-    fence: lastFence + 1,
+    generation: last.generation + 1,
+    fence: last.fence + 1,
     claimId,
-    state: 'in_progress',
+    state: stateAfter(from, 'reserve'),
     operation,
     fingerprint: reservation.fingerprints[0],
     attempt: 1,
@@ -242,7 +241,7 @@ function fresh(
 function claimedAnew(current: StoredRecord, reservation: Reservation, now: number): StoredRecord {
   return {
     ...retained(leased(current, reservation.leaseMs, now), now),
-    state: 'in_progress',
+    state: stateAfter(current.state, 'resume'),
     fence: current.fence + 1,
     claimId: reservation.claimId,
     attempt: current.attempt + 1,
@@ -253,9 +252,14 @@ function claimedAnew(current: StoredRecord, reservation: Reservation, now: numbe
   }
 }
 
-function completed(current: StoredRecord, completion: Completion, now: number): StoredRecord {
+function completed(
+  current: StoredRecord,
+  on: 'complete' | 'settle_completed',
+  completion: Completion,
+  now: number,
+): StoredRecord {
   return {
-    ...retained(idle(current, 'completed'), now),
+    ...retained(idle(current, on), now),
     recoveryPoint: finished,
     progress: undefined,
     answer: completion.answer,
@@ -270,8 +274,14 @@ function leased(record: StoredRecord, leaseMs: number, now: number): StoredRecor
 }
 
 /** A record that nobody holds any more. The fence stays: it only ever rises. */
-function idle(record: StoredRecord, state: State): StoredRecord {
-  return { ...record, state, leaseUntil: undefined, reconcileAfter: undefined }
+function idle(record: StoredRecord, on: Happening): StoredRecord {
+  return { ...record, state: stateAfter(record.state, on), leaseUntil: undefined, reconcileAfter: undefined }
+}
+
+function stateAfter(from: State | 'none', on: Happening): State {
+  const to = nextState(from, on)
+  invariant(to !== undefined && to !== 'none', `${on} leads from ${from} to a state`)
+  return to
 }
 
 function retained(record: StoredRecord, now: number): StoredRecord {

@@ -1,3 +1,4 @@
+import { within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import { type Context, subjectOf } from './context.js'
 import type { Guarded } from './guarded.js'
@@ -10,31 +11,31 @@ import type { Work } from './work.js'
  * no answer is kept; each time is counted and logged.
  */
 export async function runUnprotected<Tx>(context: Context<Tx>, guarded: Guarded<Tx>): Promise<Outcome> {
-  const message = `the store is down and policy "${guarded.policy.name}" fails open: a request ran without protection.`
-  context.log({ level: 'error', code: 'ran_unprotected', message })
-  context.events.emit('ran_unprotected', () => subjectOf(guarded))
+  const { clock, log, events, background } = context
+  const { policy, handler, toAnswer } = guarded
+  log({ level: 'error', code: 'ran_unprotected', message: `the store is down and policy "${policy.name}" fails open.` })
+  events.emit('ran_unprotected', () => subjectOf(guarded))
+  const enough = new AbortController()
+  const signal = AbortSignal.any([background.ended, enough.signal])
+  const late = () => new HapaxError('answer_not_stored', 'The handler runs without protection, longer than allowed.')
   try {
-    const answer = guarded.toAnswer(await guarded.handler(unprotectedWork()))
-    return {
-      kind: 'answered',
-      answer: { kind: 'kept', ...answer },
-      stored: false,
-      replayed: false,
-      generation: 0,
-      expiresAt: undefined,
-    }
+    const running = background.track(handler(unprotectedWork(signal)))
+    const answer = toAnswer(await within(clock, policy.maxRunMs, running, late))
+    const kept = { kind: 'kept', ...answer } as const
+    return { kind: 'answered', answer: kept, stored: false, replayed: false, generation: 0, expiresAt: undefined }
   } catch (error) {
+    enough.abort(error)
     return { kind: 'threw', error }
   }
 }
 
-/** There is no record: generation 0, a signal that never aborts, and nothing to commit with. */
-function unprotectedWork<Tx>(): Work<Tx> {
+/** There is no record: generation 0, and nothing to commit with. */
+function unprotectedWork<Tx>(signal: AbortSignal): Work<Tx> {
   return {
     generation: 0,
     attempt: 0,
     recoveryPoint: started,
-    signal: new AbortController().signal,
+    signal,
     doubt() {},
     commit: () =>
       Promise.reject(

@@ -9,12 +9,13 @@ export interface Work<Tx = never> {
   readonly signal: AbortSignal
   /**
    * Says that something may or may not have happened. Whatever the handler answers after this, the key becomes
-   * `unknown` and nothing runs again until evidence settles it.
+   * `unknown` and nothing runs again until evidence settles it. `code` is a short word for operators, like
+   * `gateway_timeout`; it is kept with the record and told in events, so it must hold no data.
    */
-  doubt(reason: string): void
+  doubt(code: string): void
   /**
-   * Business rows and the answer in one commit of the store's database. What `body` returns is the answer; if the
-   * claim is lost by then, the rows roll back and this throws `claim_lost`.
+   * Business rows and the answer in one commit of the store's database. What `body` returns is the answer, whatever
+   * the handler does after it; if the claim is lost by then, the rows roll back and this throws `claim_lost`.
    *
    * @example
    * return work.commit(async ({ tx }) => {

@@ -15,10 +15,20 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   after(ms, callback) {
-    const timer = setTimeout(callback, ms)
+    let timer: ReturnType<typeof setTimeout>
+    const wait = (leftMs: number) => {
+      timer = setTimeout(
+        () => (leftMs > longestMs ? wait(leftMs - longestMs) : callback()),
+        Math.min(leftMs, longestMs),
+      )
+    }
+    wait(ms)
     return () => clearTimeout(timer)
   },
 }
+
+/** What a timer can hold, about 24 days; a longer one would fire at once. */
+const longestMs = 2 ** 31 - 1
 
 /** Resolves after `ms`, or as soon as the signal aborts: whoever waits looks at the signal himself. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {

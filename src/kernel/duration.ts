@@ -1,4 +1,5 @@
 import { HapaxError } from './errors.js'
+import { limits } from './limits.js'
 
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
@@ -18,7 +19,12 @@ export function parseDuration(text: string, what: string): number {
       `${what} is ${JSON.stringify(text)}; write a duration like '30s', '15m', '24h' or '7d'.`,
     )
   }
-  return Number(match[1]) * unitMs[match[2] as Unit]
+  const ms = Number(match[1]) * unitMs[match[2] as Unit]
+  if (ms <= limits.durationMs) return ms
+  throw new HapaxError(
+    'policy_invalid',
+    `${what} is ${text}; at most ${formatDuration(limits.durationMs)} can be kept.`,
+  )
 }
 
 /** The largest unit that divides it: 5_400_000 is `90m`. */

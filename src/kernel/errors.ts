@@ -29,7 +29,7 @@ export const catalogue = {
     true,
     'Nobody can know yet whether the request took effect; it is never run again blindly.',
   ),
-  answer_withheld: entry('developer', false, 'The request ran, but its answer was too large to be kept.'),
+  answer_withheld: entry('developer', false, 'The request ran, but its answer could not be kept.'),
   answer_not_stored: entry('store', true, 'The request ran, but its answer is not durable yet.'),
   claim_lost: entry('store', true, 'Another holder took over this key while the handler ran.'),
   idempotency_store_unavailable: entry('store', true, 'The store did not answer in time, so nothing was run.'),
@@ -43,6 +43,7 @@ export const catalogue = {
   engine_closed: entry('operator', true, 'The engine is shutting down and takes no new work.'),
   handler_failed: entry('handler', false, 'The handler failed, and its policy stores failures.'),
   scope_missing: entry('developer', false, 'A key without a scope would be shared by all callers.'),
+  scope_invalid: entry('developer', false, 'A part of the scope is not usable.'),
   input_not_json: entry(
     'developer',
     false,

@@ -79,7 +79,7 @@ const named: Readonly<Record<EventName, true>> = {
 
 export const eventNames = Object.keys(named) as readonly EventName[]
 
-export type Listener<Name extends EventName> = (event: Events[Name]) => void
+export type Listener<Name extends EventName> = (event: Events[Name]) => unknown
 
 export interface Emitter {
   /** Hears every event of this name; the function returned stops it. */
@@ -88,9 +88,19 @@ export interface Emitter {
   emit<Name extends EventName>(name: Name, event: () => Events[Name]): void
 }
 
-/** A listener that throws is reported and never disturbs a request. */
+/** A listener that throws, or whose promise rejects, is reported and never disturbs a request. */
 export function emitter(log: Log): Emitter {
   const listeners = new Map<EventName, Set<Listener<never>>>()
+
+  const call = async (name: EventName, listener: Listener<never>, event: unknown) => {
+    try {
+      await (listener as (event: unknown) => unknown)(event)
+    } catch (error) {
+      const why = error instanceof Error ? error.name : 'something that is no error'
+      log({ level: 'error', code: 'listener_failed', message: `a listener to "${name}" threw ${why}.` })
+    }
+  }
+
   return {
     on(name, listener) {
       const heard = listeners.get(name) ?? new Set()
@@ -101,13 +111,7 @@ export function emitter(log: Log): Emitter {
       const heard = listeners.get(name)
       if (heard === undefined || heard.size === 0) return
       const built = event()
-      for (const listener of heard) {
-        try {
-          ;(listener as (event: unknown) => void)(built)
-        } catch (error) {
-          log({ level: 'error', code: 'listener_failed', message: `a listener to "${name}" threw: ${String(error)}` })
-        }
-      }
+      for (const listener of heard) void call(name, listener, built)
     },
   }
 }

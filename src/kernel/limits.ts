@@ -32,6 +32,8 @@ export const defaults = {
   openTimeoutMs: 30 * second,
   /** How long a clean shutdown waits for handlers that still run. */
   drainMs: 10 * second,
+  /** After that they hear of it, and those that listen have this long to write down how they ended. */
+  lastWordsMs: 2 * second,
 } as const
 
 export const limits = {
@@ -49,6 +51,10 @@ export const limits = {
   retentionFloorMs: hour,
   /** Leases shorter than this are lost to a pause of the garbage collector. */
   leaseFloorMs: 100,
+  /** Reservations without a reply that are looked for; more than this is an outage, and the sweeper's business. */
+  abandoned: 1_000,
+  /** Longer than any contract asks for, and far from the end of what a date can hold. */
+  durationMs: 100 * 365 * day,
   /** Duplicates that wait in one process; the next one is told to come back. */
   waiters: 1_000,
   /** Rows per sweep or reap, so that traffic never waits behind a long transaction. */

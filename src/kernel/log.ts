@@ -11,3 +11,14 @@ export type Log = (entry: LogEntry) => void
 export const consoleLog: Log = ({ level, code, message }) => {
   console[level](`hapax ${code}: ${message}`)
 }
+
+/** A logger that throws disturbs nobody. */
+export function loggingSafely(log: Log): Log {
+  return (entry) => {
+    try {
+      log(entry)
+    } catch {
+      // There is nowhere left to say so.
+    }
+  }
+}

@@ -1,7 +1,9 @@
-import type { RecordName, StoredRecord } from '../engine/record.js'
+import { boundedLimit } from '../engine/limit.js'
+import type { RecordName, StoredAnswer, StoredRecord } from '../engine/record.js'
 import type { Store } from '../engine/store.js'
 import * as transitions from '../engine/transitions.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
+import { limits } from '../kernel/limits.js'
 
 export interface MemoryStoreOptions {
   /** This store's own clock. */
@@ -20,8 +22,12 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
   const records = new Map<string, StoredRecord>()
   let lastId = 0
 
-  const get = (name: RecordName) => records.get(address(name))
-  const put = (next: StoredRecord) => records.set(address(next), next)
+  // Copied on the way out and on the way in: whoever overwrites his own bytes later changes nothing here.
+  const get = (name: RecordName) => {
+    const record = records.get(address(name))
+    return record && copyOf(record)
+  }
+  const put = (next: StoredRecord) => records.set(address(next), copyOf(next))
 
   /** Writes what a transition gave; a refused one changes nothing. */
   const write = (next: StoredRecord | undefined): next is StoredRecord => {
@@ -65,25 +71,27 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     },
 
     async sweep(limit) {
+      const most = boundedLimit(limit, limits.batch)
       const now = clock.now()
       const swept: StoredRecord[] = []
       for (const record of records.values()) {
-        if (swept.length === limit) break
+        if (swept.length === most) break
         const next = transitions.sweep(record, now)
         if (write(next)) swept.push(next)
       }
       return swept
     },
     async reap(limit) {
+      const most = boundedLimit(limit, limits.batch)
       const now = clock.now()
       let buried = 0
       let deleted = 0
       for (const record of records.values()) {
         const next = transitions.reap(record, now)
-        if (next === 'deleted' && deleted < limit) {
+        if (next === 'deleted' && deleted < most) {
           records.delete(address(record))
           deleted++
-        } else if (next !== undefined && next !== 'deleted' && buried < limit) {
+        } else if (next !== undefined && next !== 'deleted' && buried < most) {
           put(next)
           buried++
         }
@@ -95,13 +103,14 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       return get(name)
     },
     async list({ scope, state, limit, after }) {
+      const size = boundedLimit(limit, limits.page)
       const matching = [...records.values()]
         .filter((record) => record.id > Number(after ?? 0))
         .filter((record) => scope === undefined || record.scope === scope)
         .filter((record) => state === undefined || record.state === state)
         .sort((a, b) => a.id - b.id)
-      const page = matching.slice(0, limit)
-      return { records: page, next: matching.length > limit ? String(page.at(-1)?.id) : undefined }
+      const page = matching.slice(0, size).map(copyOf)
+      return { records: page, next: matching.length > size ? String(page.at(-1)?.id) : undefined }
     },
   }
 }
@@ -109,4 +118,24 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
 /** A scope never holds a line break (it is escaped), so no two names share an address. */
 function address({ scope, key }: RecordName): string {
   return `${scope}\n${key}`
+}
+
+function copyOf(record: StoredRecord): StoredRecord {
+  const { progress, answer, evidence } = record
+  return {
+    ...record,
+    progress: progress && bytesOf(progress),
+    answer: answer && copyOfAnswer(answer),
+    evidence: evidence.map((said) => ({ ...said })),
+  }
+}
+
+function copyOfAnswer(answer: StoredAnswer): StoredAnswer {
+  const headers = answer.headers.map(([name, value]) => [name, value] as const)
+  return answer.kind === 'kept' ? { ...answer, headers, body: bytesOf(answer.body) } : { ...answer, headers }
+}
+
+/** Not `slice`, which in a Buffer shares the bytes. */
+function bytesOf(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes)
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { states, transitions } from 'hapax'
+import { states, stateTable } from 'hapax'
 import { expect, test } from 'vitest'
 import { pay, tea } from '../sandbox/payment-client.js'
 import { startSandbox } from '../sandbox/sandbox-process.js'
@@ -13,7 +13,7 @@ test('the page of states draws every transition there is, and says of each state
   const text = page('docs/reference/states.md')
   const drawn = [...text.matchAll(/^ {2}(\S+) --> (\S+): (\w+)$/gm)].map(([, from, to, on]) => `${from} ${on} ${to}`)
   const point = (state: string) => (state === 'none' ? '[*]' : state)
-  expect(drawn.sort()).toEqual(transitions.map(({ from, on, to }) => `${point(from)} ${on} ${point(to)}`).sort())
+  expect(drawn.sort()).toEqual(stateTable.map(({ from, on, to }) => `${point(from)} ${on} ${point(to)}`).sort())
   const told = [...text.matchAll(/^\| `(\w+)` \| ([^|]{10,}) \| ([^|]{10,}) \|$/gm)].map(([, state]) => state)
   expect(told).toEqual([...states])
   expect(text).toMatch(/`unknown` \| something may have happened \| `outcome_unknown`; it never runs/)

@@ -1,6 +1,6 @@
 import { scopeOf } from 'hapax'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { recordQueries } from '../../dist/stores/sqlite/record-queries.js'
+import { recordQueries } from '../../src/stores/sqlite/record-queries.js'
 import { days, type FileNode, noon, type Row, seconds, type TestFile, testFile } from './support/states-file.js'
 import { claimed, created, leaseMs, reservation } from './support/states-records.js'
 

@@ -1,4 +1,4 @@
-import { type Claim, type RecordName, type Store, type StoredRecord, scopeOf } from 'hapax'
+import { type Claim, type RecordName, type Store, type StoredAnswer, type StoredRecord, scopeOf } from 'hapax'
 
 /** Stores with one fault each, made from a good one: what a careless author might write. */
 export interface PlantedFault<Tx = never> {
@@ -151,6 +151,53 @@ export const plantedFaults: readonly PlantedFault[] = [
     fault: 'sweeps and reaps without a bound',
     caughtBy: 'a sweep takes at most as many as it was told, and the next ones take the rest',
     plant: (store) => ({ sweep: () => store.sweep(1_000), reap: () => store.reap(1_000) }),
+  },
+  {
+    fault: 'keeps the very buffers that it was given',
+    caughtBy: 'what was stored does not change when the buffers of the caller do',
+    plant: (store) => {
+      let given: StoredAnswer | undefined
+      return {
+        complete: (claim, completion) => {
+          given = completion.answer
+          return store.complete(claim, completion)
+        },
+        reserve: async (asked) => {
+          const verdict = await store.reserve(asked)
+          return verdict.kind === 'completed' && given !== undefined ? { ...verdict, answer: given } : verdict
+        },
+      }
+    },
+  },
+  {
+    fault: 'hands out the very record that it holds',
+    caughtBy: 'a replay may be overwritten, and the next one is the same',
+    plant: (store) => {
+      let held: StoredRecord | undefined
+      return {
+        find: async (name) => {
+          held ??= await store.find(name)
+          return held
+        },
+      }
+    },
+  },
+  {
+    fault: 'takes a limit below 1 for none',
+    caughtBy: 'a sweep refuses a limit that is no whole number from 1, and sweeps nothing',
+    plant: (store) => ({ sweep: (limit) => store.sweep(limit < 1 ? 1_000 : limit) }),
+  },
+  {
+    fault: 'gives pages of any length',
+    caughtBy: 'a page is never longer than the longest, whatever limit is asked for',
+    plant: (store) => ({
+      async list({ limit, ...query }) {
+        const page = await store.list({ ...query, limit })
+        if (page.next === undefined || page.records.length === limit) return page
+        const rest = await store.list({ ...query, limit, after: page.next })
+        return { records: [...page.records, ...rest.records], next: rest.next }
+      },
+    }),
   },
   {
     fault: 'pages by how many records came before',

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { catalogue, eventNames, transitions } from 'hapax'
+import { catalogue, eventNames, stateTable } from 'hapax'
 import { describe, expect, test } from 'vitest'
 
 const page = (name: string) => readFileSync(new URL(`../../docs/reference/${name}.md`, import.meta.url), 'utf8')
@@ -32,6 +32,6 @@ test('the diagram of states shows exactly the transitions of the table', () => {
     ([, from, to, on]) => `${from} ${on} ${to}`,
   )
   const end = (state: string) => (state === 'none' ? '[*]' : state)
-  const inTable = transitions.map(({ from, on, to }) => `${end(from)} ${on} ${end(to)}`)
+  const inTable = stateTable.map(({ from, on, to }) => `${end(from)} ${on} ${end(to)}`)
   expect(drawn.sort()).toEqual(inTable.sort())
 })

@@ -58,6 +58,27 @@ describe('duplicates that wait', () => {
     expect(await second).toMatchObject({ value: 'second', replayed: false })
   })
 
+  test('join the next one that runs when the first fails, and still do not ask the store', async () => {
+    const { hapax, policy, clock, faults } = bench()
+    const guarded = { ...request, policy: policy({ concurrency: 'wait' }) }
+    const first = gate()
+    const second = gate<string>()
+    const failing = hapax.run(guarded, async () => {
+      await first.opened
+      throw new Error('first failed')
+    })
+    const failed = expect(failing).rejects.toThrow('first failed')
+    await clock.settle()
+    const waiting = Array.from({ length: 20 }, () => hapax.run(guarded, () => second.opened))
+    await clock.settle()
+    first.open()
+    await failed
+    await clock.advance(3_000)
+    second.open('one result')
+    for (const waiter of await Promise.all(waiting)) expect(waiter).toMatchObject({ value: 'one result' })
+    expect(faults.asked.get('reserve')).toBe(2)
+  })
+
   test.each(['the same process', 'another process'])('of %s give up after their bound', async (where) => {
     const { hapax, another, policy, clock } = bench()
     const guarded = { ...request, policy: policy({ concurrency: 'wait', waitFor: '4s' }) }

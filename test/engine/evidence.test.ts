@@ -73,6 +73,27 @@ describe('a handler that throws', () => {
   })
 })
 
+test('a policy that judges failures is given the answer when the handler gave one', async () => {
+  const b = bench()
+  const judged: unknown[] = []
+  const onError = (failure: unknown) => {
+    judged.push(failure)
+    return 'unknown' as const
+  }
+  await b.hapax.execute(guardedBy(b, answering(503), { onError }))
+  expect(judged).toEqual([answering(503)])
+  expect((await b.record('k-1'))?.state).toBe('unknown')
+})
+
+test('a doubt is named by a code that every store can keep', async () => {
+  const { hapax, policy, record } = bench()
+  const doubting = hapax.run({ ...request, policy: policy() }, async (work) =>
+    work.doubt(`time\u0000out ${'x'.repeat(200)}`),
+  )
+  await expect(doubting).rejects.toMatchObject({ code: 'outcome_unknown' })
+  expect((await record('k-1'))?.errorCode).toMatch(/^time\?out x{91}$/)
+})
+
 describe('a policy that cannot say what an error means', () => {
   const onErrors = [
     () => {
@@ -155,9 +176,10 @@ describe('an answer', () => {
   })
 
   test('that cannot be written down does not make the retry run again', async () => {
-    const { hapax, policy } = bench()
+    const { hapax, policy, events } = bench()
     const guarded = { ...request, policy: policy() }
     await expect(hapax.run(guarded, async () => 10n)).rejects.toMatchObject({ code: 'answer_withheld' })
+    expect(events).toEqual(['reserved', 'completed', 'withheld'])
     let runs = 0
     await expect(hapax.run(guarded, async () => ++runs)).rejects.toMatchObject({ code: 'answer_withheld' })
     expect(runs).toBe(0)

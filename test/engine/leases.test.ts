@@ -68,6 +68,67 @@ describe('a handler that runs longer than its lease', () => {
   })
 })
 
+describe('a holder that hears late', () => {
+  test('never starts on a lease that is over: another one may be running', async () => {
+    const { hapax, another, policy, clock, faults } = bench()
+    const guarded = { ...request, policy: policy({ lease: '1s', onCrash: 'retry' }) }
+    const runs: string[] = []
+    faults.breakAt('reserve', 'late', 1)
+    const first = hapax.run(guarded, async () => runs.push('first'))
+    await clock.advance(1_500)
+    const { opened, open } = gate()
+    const second = another().run(guarded, () => {
+      runs.push('second')
+      return opened
+    })
+    await clock.settle()
+    faults.mend()
+    await expect(first).rejects.toMatchObject({ code: 'claim_lost' })
+    open()
+    await second
+    expect(runs).toEqual(['second'])
+  })
+
+  test('gives up when its lease ends, even while a renewal hangs', async () => {
+    const { hapax, policy, clock, faults } = bench()
+    const { opened, open } = gate()
+    let signal: AbortSignal | undefined
+    const running = hapax.run({ ...request, policy: policy({ lease: '1s' }) }, (work) => {
+      signal = work.signal
+      return opened
+    })
+    await clock.settle()
+    faults.breakAt('renew', 'hangs')
+    await clock.advance(999)
+    expect(signal?.aborted).toBe(false)
+    await clock.advance(1)
+    expect(signal?.aborted).toBe(true)
+    faults.mend()
+    open()
+    await running
+  })
+
+  test('keeps the reason why its handler failed when a sweeper was faster', async () => {
+    const { hapax, policy, clock, faults } = bench()
+    const { opened, open } = gate()
+    const running = hapax.run({ ...request, policy: policy() }, async () => {
+      await opened
+      throw new Error('the real reason')
+    })
+    const ended = expect(running).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      cause: { message: 'the real reason' },
+    })
+    await clock.settle()
+    faults.breakAt('renew', 'before')
+    await clock.advance(31_000)
+    faults.mend()
+    await faults.store.sweep(10)
+    open()
+    await ended
+  })
+})
+
 describe('a holder that lost its claim', () => {
   test('changes nothing: the answer of the one that took over stands, and both callers get it', async () => {
     const { hapax, another, policy, clock, faults } = bench()

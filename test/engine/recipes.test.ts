@@ -49,9 +49,12 @@ describe('during a rolling deploy', () => {
 
 test('a body without a canonical form is compared byte by byte and counted, or refused where the policy is strict', async () => {
   const { hapax, policy, events } = bench()
+  const told: string[] = []
   const twice = { scope: 'acme', key: 'k-1', input: '\ud800' }
-  await hapax.run({ ...twice, policy: policy() }, async () => 'ran')
+  const fingerprint = { onOpaque: (reason: string) => told.push(reason) }
+  await hapax.run({ ...twice, policy: policy({ fingerprint }) }, async () => 'ran')
   expect(events).toContain('compared_as_bytes')
+  expect(told).toEqual(['lone_surrogate'])
   await expect(
     hapax.run({ ...twice, policy: policy({ fingerprint: { strict: true } }) }, async () => 'ran'),
   ).rejects.toMatchObject({

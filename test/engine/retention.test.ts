@@ -49,6 +49,10 @@ describe('a policy', () => {
     ['a duration that is no duration', { retention: '1 day' as '1d' }],
     ['no name', { name: '' }],
     ['a version that is no whole number', { answerVersion: 1.5 }],
+    ['a name that no store can keep', { name: 'a\u0000b' }],
+    ['a choice that does not exist', { onCrash: 'retyr' as 'retry' }],
+    ['an option that does not exist', { retnetion: '7d' } as object],
+    ['a retention beyond all time', { retention: '999999999d' }],
   ]
   test.each(refused)('with %s refuses to start', (_, options) => {
     const { policy } = bench()

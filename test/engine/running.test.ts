@@ -120,6 +120,9 @@ describe('what never reaches the store', () => {
     ['a key of 256 characters', { key: 'k'.repeat(256) }, 'idempotency_key_malformed'],
     ['a key with a line break', { key: 'a\nb' }, 'idempotency_key_malformed'],
     ['an input that is no JSON', { input: 10n }, 'input_not_json'],
+    ['an input that JSON would write as something else', { input: { at: Number.NaN } }, 'input_not_json'],
+    ['an input that JSON cannot look into', { input: new Map([['amount', 1]]) }, 'input_not_json'],
+    ['an input with a function', { input: { pay: () => 1 } }, 'input_not_json'],
   ] as const
   test.each(cases)('%s is refused by name', async (_, change, code) => {
     const { hapax, policy, faults } = bench()

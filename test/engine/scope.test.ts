@@ -17,9 +17,14 @@ describe('a scope', () => {
     },
   )
 
-  test('that is too long, or no text, is refused', () => {
-    expect(() => scopeOf('x'.repeat(513))).toThrow(/512/)
-    expect(() => scopeOf('\ud800')).toThrow(/surrogate/)
+  test.each([
+    ['is too long', 'x'.repeat(513)],
+    ['is no text', '\ud800'],
+    ['names a part and does not give it', { tenant: 'acme', principal: undefined as unknown as string }],
+    ['names a part that is empty', { tenant: 'acme', principal: '' }],
+    ['names a part that is a number', { tenant: 'acme', principal: 7 as unknown as string }],
+  ])('that %s is refused', (_, parts) => {
+    expect(() => scopeOf(parts)).toThrow(expect.objectContaining({ code: 'scope_invalid' }))
   })
 
   test('of other parts is another scope, whatever characters the parts hold', () => {

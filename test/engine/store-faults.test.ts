@@ -1,4 +1,4 @@
-import { engine } from 'hapax'
+import { engine, limits } from 'hapax'
 import { describe, expect, test } from 'vitest'
 import { bench, gate } from '../support/bench.js'
 
@@ -60,6 +60,50 @@ describe('a store that is down when the key is reserved', () => {
     faults.mend()
     await clock.advance(20_000)
     expect(await record('k-1')).toBeUndefined()
+  })
+})
+
+describe('reservations that nobody heard of', () => {
+  test('are taken back even if they land after somebody looked and found nothing', async () => {
+    const { hapax, policy, faults, clock, record } = bench()
+    faults.breakAt('reserve', 'hangs', 1)
+    const ended = expect(hapax.run({ ...request, policy: policy() }, async () => 'ran')).rejects.toMatchObject({
+      code: 'idempotency_store_unavailable',
+    })
+    await clock.advance(10_000)
+    await ended
+    expect(faults.asked.get('find')).toBeGreaterThan(0)
+    faults.mend()
+    await clock.settle()
+    expect((await record('k-1'))?.state).toBe('in_progress')
+    await clock.advance(10_000)
+    expect(await record('k-1')).toBeUndefined()
+  })
+
+  test('are looked for by one loop, in bounded number, however many requests an outage refuses', async () => {
+    const { hapax, policy, faults, clock } = bench()
+    faults.breakAt('reserve', 'before')
+    const payments = policy()
+    const refused = Array.from({ length: 2 * limits.abandoned }, (_, n) =>
+      hapax.run({ scope: 'acme', key: `k-${n}`, policy: payments }, async () => n).catch(() => 'refused'),
+    )
+    await Promise.all(refused)
+    await clock.advance(60_000)
+    const looked = faults.asked.get('find') ?? 0
+    expect(looked).toBeGreaterThan(0)
+    expect(looked % limits.abandoned).toBe(0)
+    await clock.advance(60_000)
+    expect(faults.asked.get('find')).toBe(looked)
+  })
+
+  test('are none when the store says that it is busy: nothing happened, and nothing is asked twice', async () => {
+    const { hapax, policy, faults, clock } = bench()
+    faults.breakAt('reserve', 'busy')
+    const busy = hapax.run({ ...request, policy: policy({ dangerouslyFailOpen: true }) }, async () => 'ran')
+    await expect(busy).rejects.toMatchObject({ code: 'store_busy', retryable: true })
+    await clock.advance(10_000)
+    expect(faults.asked.get('reserve')).toBe(1)
+    expect(faults.asked.get('find')).toBeUndefined()
   })
 })
 
@@ -151,7 +195,41 @@ describe('a store that cannot be opened', () => {
   })
 })
 
+test('a store that hangs while it opens or closes is waited for in bounded time', async () => {
+  const { policy, faults, clock, logged } = bench()
+  const hapax = engine({ store: faults.store, clock, log: (entry) => logged.push(entry) })
+  faults.breakAt('open', 'hangs')
+  const ended = expect(hapax.run({ ...request, policy: policy() }, async () => 'ran')).rejects.toMatchObject({
+    code: 'idempotency_store_unavailable',
+  })
+  await clock.advance(5_000)
+  await ended
+  faults.mend()
+  faults.breakAt('close', 'hangs')
+  const closed = expect(hapax.close()).rejects.toMatchObject({ code: 'store_failed' })
+  await clock.advance(60_000)
+  await closed
+})
+
 describe('an engine that closes', () => {
+  test('lets a handler that listens write down how it ended', async () => {
+    const { hapax, policy, clock, record } = bench()
+    const stopping = hapax.run(
+      { ...request, policy: policy() },
+      ({ signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('stopped')))
+        }),
+    )
+    const ended = expect(stopping).rejects.toThrow('stopped')
+    await clock.settle()
+    const closing = hapax.close()
+    await clock.advance(12_000)
+    await closing
+    await ended
+    expect((await record('k-1'))?.state).toBe('failed_retryable')
+  })
+
   test('lets what runs finish, takes nothing new, and closes its store last', async () => {
     const { hapax, policy, faults, clock } = bench()
     const guarded = { ...request, policy: policy() }
@@ -180,7 +258,7 @@ describe('an engine that closes', () => {
       .catch(() => {})
     await clock.settle()
     const closing = hapax.close()
-    await clock.advance(10_000)
+    await clock.advance(12_000)
     await closing
     expect(signal?.aborted).toBe(true)
     const renewals = faults.asked.get('renew') ?? 0
@@ -189,13 +267,16 @@ describe('an engine that closes', () => {
   })
 })
 
-test('a listener that throws is reported and disturbs nothing', async () => {
+const failing = () => {
+  throw new TypeError('metrics are down')
+}
+
+test.each([
+  ['throws', failing],
+  ['rejects', async () => failing()],
+])('a listener that %s is reported and disturbs nothing', async (_, listener) => {
   const { hapax, policy, logged } = bench()
-  hapax.on('reserved', () => {
-    throw new Error('metrics are down')
-  })
+  hapax.on('reserved', listener)
   expect(await hapax.run({ ...request, policy: policy() }, async () => 'ran')).toMatchObject({ value: 'ran' })
-  expect(logged).toEqual([
-    { level: 'error', code: 'listener_failed', message: expect.stringContaining('metrics are down') },
-  ])
+  expect(logged).toEqual([{ level: 'error', code: 'listener_failed', message: expect.stringContaining('TypeError') }])
 })

@@ -43,6 +43,14 @@ describe('a bounded wait', () => {
   })
 })
 
+test('a timer longer than the platform can hold does not fire at once', async () => {
+  let fired = 0
+  const cancel = systemClock.after(40 * 86_400_000, () => fired++)
+  await new Promise<void>((resolve) => systemClock.after(20, resolve))
+  cancel()
+  expect(fired).toBe(0)
+})
+
 test('the system clock calls back, and not when cancelled', async () => {
   const called: string[] = []
   const cancel = systemClock.after(0, () => called.push('cancelled'))

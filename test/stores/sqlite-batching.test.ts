@@ -126,6 +126,17 @@ test('reading goes on while another process holds the write lock', async () => {
   expect((await other.reserve(reservation('k2'))).kind).toBe('reserved')
 })
 
+test('a replay is told `store_busy` while another process holds the write lock for too long', async () => {
+  const path = freshPath()
+  const [store, other] = [await openStore({ path }), await openStore({ path, busyTimeout: '50ms' })]
+  await store.complete(await claimed(store, 'answered'), completion())
+  await store.transaction(await claimed(store, 'k'), async () => {
+    expect(await rejection(other.reserve(reservation('answered')))).toMatchObject({ code: 'store_busy' })
+    return { value: undefined, write: { kind: 'complete', ...completion() } }
+  })
+  expect((await other.reserve(reservation('answered'))).kind).toBe('completed')
+})
+
 test('who waits too long for the lane is sent away, and his operation does not happen', async () => {
   let passedMs = 0
   const clock = { ...systemClock, elapsed: () => passedMs }

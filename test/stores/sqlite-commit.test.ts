@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Engine, engine, keyOf, type PolicyOptions, scopeOf } from 'hapax'
+import { type Answer, type Engine, engine, HapaxError, keyOf, type PolicyOptions, scopeOf } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import { type SqliteStore, type SqliteTransaction, sqliteStore } from 'hapax/sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -116,6 +116,59 @@ describe('work.commit', () => {
     await expect(doubting).rejects.toMatchObject({ code: 'outcome_unknown' })
     expect(await orders()).toEqual([])
     expect((await record())?.state).toBe('unknown')
+  })
+
+  test('whose reply was lost is still the one answer, whatever the handler says instead', async () => {
+    const losesReplies: SqliteStore = {
+      ...store,
+      transaction: async (claim, body) => {
+        await store.transaction(claim, body)
+        throw new HapaxError('store_failed', 'the reply was lost')
+      },
+    }
+    const unlucky = engine({ store: losesReplies, log: () => {} })
+    const first = await unlucky.run(request(), (work) =>
+      work.commit(async () => 'committed').catch(() => 'something else'),
+    )
+    expect(first).toMatchObject({ value: 'committed', replayed: false })
+    expect(await hapax.run(request(), async () => 'again')).toMatchObject({ value: 'committed', replayed: true })
+  })
+
+  test('rolls back when a doubt is raised inside, and takes none once it is durable', async () => {
+    const inside = hapax.run(request(), (work) =>
+      work.commit(async ({ tx }) => {
+        await insert(tx, 'ord_1')
+        work.doubt('gateway_timeout')
+        return 'ordered'
+      }),
+    )
+    await expect(inside).rejects.toMatchObject({ code: 'outcome_unknown' })
+    expect(await orders()).toEqual([])
+    const after = await hapax.run({ ...request(), key: 'k-2' }, async (work) => {
+      await work.commit(async () => 'ordered')
+      work.doubt('too late')
+    })
+    expect(after).toMatchObject({ value: 'ordered' })
+  })
+
+  test('of an answer that is not for good rolls back, and its caller still gets that answer', async () => {
+    const body = new TextEncoder().encode('try later')
+    const outcome = await hapax.execute({
+      scope: scopeOf('acme'),
+      key: keyOf('k-1'),
+      policy: request().policy,
+      source: { subject: ['POST', '/orders'], mediaType: undefined, body },
+      handler: (work) =>
+        work.commit(async ({ tx }) => {
+          await insert(tx, 'ord_1')
+          return { status: 503, headers: [], body }
+        }),
+      toAnswer: (value) => value as Answer,
+      errorToAnswer: () => ({ status: 500, headers: [], body }),
+    })
+    expect(outcome).toMatchObject({ kind: 'answered', stored: false, answer: { status: 503 } })
+    expect(await orders()).toEqual([])
+    expect((await record())?.state).toBe('failed_retryable')
   })
 
   test('that was cut off around COMMIT leaves row and answer or neither, and the retry ends with exactly one', async () => {

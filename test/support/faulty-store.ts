@@ -1,7 +1,7 @@
 import { HapaxError, type Store } from 'hapax'
 
-/** What goes wrong at one step: refused before it happens, its reply lost after it happened, or no reply at all. */
-export type Fault = 'before' | 'after' | 'hangs'
+/** What goes wrong at one step: refused before it happens, its reply lost or late after it happened, or it hangs. */
+export type Fault = 'before' | 'after' | 'late' | 'hangs' | 'busy'
 
 type Method = (...args: never[]) => Promise<unknown>
 
@@ -32,6 +32,13 @@ export function faultyStore(inner: Store): FaultyStore {
       case 'after':
         await call()
         throw new HapaxError('store_failed', 'the connection was cut')
+      case 'busy':
+        throw new HapaxError('store_busy', 'another process holds the lock')
+      case 'late': {
+        const reply = await call()
+        await new Promise<void>((resolve) => release.push(resolve))
+        return reply
+      }
       case 'hangs':
         await new Promise<void>((resolve) => release.push(resolve))
         return call()

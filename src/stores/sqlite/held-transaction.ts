@@ -12,7 +12,8 @@ import type { SqliteTransaction } from './statement.js'
  * lock of the file and the lane of this process. What becomes of a lease meanwhile is therefore defined:
  *
  * - A renewal that falls due waits in the lane, overtakes everything else there, and is written as soon as the
- *   transaction ends. It waits no longer than the transaction may last, which is well under a third of a lease.
+ *   transaction ends. So it waits for `busyTimeout` and `transactionTimeout` at most, and has two thirds of its lease
+ *   left to do so: the default lease outlives that, a lease of under one and a half times their sum may not.
  * - Should the lease run out while it waits, nobody can take the claim, in this process or another: to take it
  *   needs the write lock that the transaction holds. Others get `store_busy` after their busy timeout.
  * - The fenced write is the last statement before COMMIT, judged at that instant. A checkpoint renews the lease in

@@ -1,3 +1,4 @@
+import { boundedLimit } from '../../engine/limit.js'
 import type { StoredRecord } from '../../engine/record.js'
 import * as transitions from '../../engine/transitions.js'
 import { limits } from '../../kernel/limits.js'
@@ -63,22 +64,22 @@ export function stepsAt(now: number, records: RecordTable): Steps {
 
     sweep(limit) {
       const swept: StoredRecord[] = []
-      for (const record of records.overdue(now, Math.min(limit, limits.batch))) {
+      for (const record of records.overdue(now, boundedLimit(limit, limits.batch))) {
         const next = transitions.sweep(record, now)
         if (write(record, next)) swept.push(next)
       }
       return swept
     },
     reap(limit) {
-      const bounded = Math.min(limit, limits.batch)
+      const most = boundedLimit(limit, limits.batch)
       let deleted = 0
-      for (const record of records.forgotten(now, bounded)) {
+      for (const record of records.forgotten(now, most)) {
         if (transitions.reap(record, now) !== 'deleted') continue
         records.remove(record)
         deleted++
       }
       let buried = 0
-      for (const record of records.expired(now, bounded)) {
+      for (const record of records.expired(now, most)) {
         const next = transitions.reap(record, now)
         if (next !== 'deleted' && write(record, next)) buried++
       }
@@ -87,7 +88,7 @@ export function stepsAt(now: number, records: RecordTable): Steps {
 
     find: (name) => records.find(name),
     list({ scope, state, limit, after }) {
-      const size = Math.min(limit, limits.page)
+      const size = boundedLimit(limit, limits.page)
       const found = records.list({
         ...(scope && { scope }),
         ...(state && { state }),

@@ -207,7 +207,10 @@ describe('a header that stands for the body', () => {
     const { header: _, ...without } = source('x')
     for (const request of [source(undefined), source(''), without]) {
       expect(() => digested.of(request)).toThrow(
-        expect.objectContaining({ code: 'fingerprint_header_missing', message: expect.stringContaining('Content-Digest') }),
+        expect.objectContaining({
+          code: 'fingerprint_header_missing',
+          message: expect.stringContaining('Content-Digest'),
+        }),
       )
     }
   })

@@ -1,0 +1,14 @@
+import { limits } from '../kernel/limits.js'
+
+/** Names and codes stand in rows, events and messages: short printable ASCII, so that every store can keep them. */
+const printable = /^[\x20-\x7e]+$/
+
+export function isName(text: unknown): text is string {
+  return typeof text === 'string' && text.length <= limits.nameLength && printable.test(text)
+}
+
+/** Makes any text a code. What does not fit is replaced and never refused: this is called when things go wrong. */
+export function errorCodeOf(text: string): string {
+  const code = text.slice(0, limits.nameLength).replaceAll(/[^\x20-\x7e]/g, '?')
+  return code === '' ? 'unnamed' : code
+}
