@@ -38,6 +38,10 @@ const bodies: readonly Hostile[] = [
   { name: 'zeros of an exponent', body: text(`1e${'0'.repeat(megabyte)}1`) },
   { name: 'numbers of 20 digits', body: filled((n) => String(10n ** 19n + BigInt(n)), '[', ',', ']') },
   { name: 'numbers with exponents', body: filled((n) => `${n}.50E-3`, '[', ',', ']') },
+  { name: 'numbers of one digit and an exponent', body: filled(() => '1e5', '[', ',', ']') },
+  { name: 'numbers of one digit and a far exponent', body: filled(() => '1e99', '[', ',', ']') },
+  { name: 'numbers behind a point', body: filled(() => '0.1', '[', ',', ']') },
+  { name: 'numbers of one digit', body: filled(() => '7', '[', ',', ']') },
   { name: 'lone surrogates', body: filled(() => '\\ud800', '"', '', '"') },
   { name: 'escapes in one string', body: filled(() => '\\u0041\\n', '"', '', '"') },
   { name: 'escapes in many strings', body: filled(() => '"\\n"', '[', ',', ']') },
@@ -50,6 +54,29 @@ const bodies: readonly Hostile[] = [
         .map((n) => `"m${n}":${n}`)
         .join(',')}}`,
     ),
+  },
+  { name: '120,000 members, descending', body: text(descending(120_000, (n) => String(n))) },
+  { name: '120,000 short names, shuffled', body: text(members(shuffled(120_000).map((n) => n.toString(36)))) },
+  { name: 'objects of two members, descending', body: filled(() => '{"b":0,"a":0}', '[', ',', ']') },
+  {
+    name: '32 long names that differ at the end, descending',
+    body: text(descending(32, (n) => 'a'.repeat(32_000) + letter(n))),
+  },
+  {
+    name: '31 long names that differ at the end, descending',
+    body: text(descending(31, (n) => 'a'.repeat(33_000) + letter(n))),
+  },
+  {
+    name: '40 long names of escapes, descending',
+    body: text(descending(40, (n) => '\\n'.repeat(12_500) + letter(n))),
+  },
+  {
+    name: 'objects of 32 names that differ at the end, descending',
+    body: filled(() => descending(32, (n) => 'a'.repeat(30) + letter(n)), '[', ',', ']'),
+  },
+  {
+    name: 'names each longer than the one before, descending',
+    body: text(descending(1_400, (n) => 'a'.repeat(n))),
   },
   {
     name: 'members with a long common beginning',
@@ -126,6 +153,18 @@ function payment(n: number): string {
 /** The numbers below `count` in an order that no sort can make use of. */
 function shuffled(count: number): number[] {
   return Array.from({ length: count }, (_, index) => (index * 7_919) % count)
+}
+
+function descending(count: number, name: (index: number) => string): string {
+  return members(Array.from({ length: count }, (_, index) => name(count - 1 - index)))
+}
+
+function members(names: readonly string[]): string {
+  return `{${names.map((name) => `"${name}":0`).join(',')}}`
+}
+
+function letter(n: number): string {
+  return String.fromCharCode(0x30 + n)
 }
 
 function form(fields: { select: string[] } | { exclude: string[] }): Pick<Hostile, 'mediaType' | 'options'> {

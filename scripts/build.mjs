@@ -10,6 +10,7 @@ import { root } from './root.mjs'
 /** What `npm start` runs. */
 export const sandbox = join(root, 'examples', 'sandbox', 'dist', 'main.js')
 
+const library = join(root, 'dist', 'index.js')
 const stamp = join(root, 'dist', '.sources')
 const settings = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']
 const sources = ['src', 'examples/sandbox']
@@ -21,7 +22,7 @@ export const buildScripts = ['build', 'build:sandbox']
 /** @param {(line: string) => void} say */
 export async function build(say) {
   const hash = hashSources()
-  if (existsSync(sandbox) && existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return
+  if (existsSync(sandbox) && existsSync(library) && existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return
   say('building')
   for (const name of buildScripts) {
     if (!(await run(script(name), { stdout: process.stderr }))) throw new Error('The build failed: see above.')

@@ -31,12 +31,15 @@ export async function runVitest(filter, postgres) {
   // A report of the last run must not speak for one that crashed.
   rmSync(report, { force: true })
   mkdirSync(dirname(report), { recursive: true })
-  const passed = await run(`vitest run --reporter=default --reporter=json --outputFile.json=${report} ${filter}`, {
-    env:
-      postgres.kind === 'running'
-        ? { HAPAX_TEST_POSTGRES_URL: postgres.url }
-        : { HAPAX_TEST_POSTGRES_MISSING: postgres.reason },
-  })
+  const passed = await run(
+    `vitest run --reporter=default --reporter=json --outputFile.json=${relative(root, report)} ${filter}`,
+    {
+      env:
+        postgres.kind === 'running'
+          ? { HAPAX_TEST_POSTGRES_URL: postgres.url }
+          : { HAPAX_TEST_POSTGRES_MISSING: postgres.reason },
+    },
+  )
   return { passed, ...resultsOf(JSON.parse(readFileSync(report, 'utf8'))) }
 }
 

@@ -16,7 +16,7 @@ export { type IdempotencyKey, type KeyRules, keyFormats, keyOf } from './engine/
 export type { Answered, Outcome } from './engine/outcome.js'
 export type { Accepted, Done } from './engine/plain.js'
 export type { Concurrency, FailureMeaning, Policy, PolicyOptions } from './engine/policy.js'
-export type { Answer, Claim, Evidence, RecordName, StoredAnswer, StoredRecord } from './engine/record.js'
+export type { Answer, Claim, Evidence, KeptEvidence, RecordName, StoredAnswer, StoredRecord } from './engine/record.js'
 export { type Scope, type ScopeParts, scopeOf } from './engine/scope.js'
 export { type Happening, nextState, type State, states, stateTable, type Transition } from './engine/state.js'
 export type * from './engine/store.js'

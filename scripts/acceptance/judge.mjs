@@ -75,7 +75,11 @@ function totalsOf(ids, citations) {
   const sources = [...new Set(ids.map(sourceOf))]
   return sources.map((source) => {
     const own = ids.filter((id) => sourceOf(id) === source)
-    return { source, cited: own.filter((id) => citations.has(id)).length, all: own.length }
+    return {
+      source,
+      cited: own.filter((id) => citations.get(id)?.some(({ outcome }) => outcome === 'passed')).length,
+      all: own.length,
+    }
   })
 }
 

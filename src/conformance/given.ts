@@ -71,7 +71,7 @@ export const failure = { errorCode: 'handler_threw' } as const
 export const reason = { errorCode: 'provider_timeout', reconcileAfterMs: 5_000 } as const
 
 export function settlement(outcome: Settlement['outcome'], generation = 1): Settlement {
-  return { generation, outcome, evidence: { says: outcome.kind, by: 'reconciler', why: 'the provider was asked' } }
+  return { generation, outcome, evidence: { by: 'reconciler', why: 'the provider was asked' } }
 }
 
 /** Takes the key, which must be free to take. */

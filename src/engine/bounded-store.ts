@@ -34,13 +34,18 @@ export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Cloc
 }
 
 /**
- * One name for all that may have happened or not. What an operator must mend, and a store that is busy and says that
- * nothing happened, keep their own.
+ * One name for all that may have happened or not. A schema that an operator must mend, and a store that is busy and
+ * says that nothing happened, keep their own.
  */
 export function unavailable(step: string, error: unknown): HapaxError {
-  if (isHapaxError(error) && (error.fault === 'operator' || ownNames.has(error.code))) return error
+  if (isHapaxError(error) && ownNames.has(error.code)) return error
   const why = error instanceof Error ? error.message : String(error)
   return new HapaxError('idempotency_store_unavailable', `The store failed at "${step}": ${why}`, { cause: error })
 }
 
-const ownNames: ReadonlySet<string> = new Set(['idempotency_store_unavailable', 'store_busy'])
+const ownNames: ReadonlySet<string> = new Set([
+  'idempotency_store_unavailable',
+  'store_busy',
+  'store_schema_outdated',
+  'store_schema_newer',
+])

@@ -34,7 +34,7 @@ export interface RunRequest<C extends Concurrency = Concurrency> {
   /** Whose key it is: the tenant of the authenticated caller. */
   readonly scope: string | ScopeParts
   readonly key: string
-  /** What makes two requests the same; any JSON value. */
+  /** What makes two requests the same: any JSON value, or the bytes of a JSON text as they came. */
   readonly input?: unknown
   readonly policy: Policy<C>
 }
@@ -89,6 +89,7 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
     policy: (options) => policyOf(options, context),
     async run<T, C extends Concurrency>(request: RunRequest<C>, handler: (work: Work<Tx>) => Promise<T>) {
       const { policy } = request
+      refuseMissing(policy, handler)
       const guarded = {
         scope: scopeOf(request.scope),
         key: keyOf(request.key),
@@ -134,6 +135,18 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
     abandoned: abandoned(bounded, clock, chance, inBackground.ended),
     background: inBackground,
     flights: flights(),
+  }
+}
+
+function refuseMissing(policy: Policy | undefined, handler: unknown): void {
+  if (typeof policy?.meaningOf !== 'function') {
+    throw new HapaxError(
+      'policy_invalid',
+      "Give run() a policy that was made by hapax.policy({ name: 'payments.create' }).",
+    )
+  }
+  if (typeof handler !== 'function') {
+    throw new HapaxError('handler_missing', 'Give run() the function that it shall run once, as its second argument.')
   }
 }
 

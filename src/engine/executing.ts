@@ -1,6 +1,7 @@
 import { within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
+import { unavailable } from './bounded-store.js'
 import { type Context, subjectOf } from './context.js'
 import { meetInProgress, sharedOutcome, type Waited } from './duplicates.js'
 import type { Fingerprint } from './fingerprint/fingerprint.js'
@@ -49,7 +50,10 @@ async function judge<Tx>(
       await openedInTime(context)
       asked = await reserve(context, guarded, fingerprint)
     } catch (error) {
-      if (guarded.policy.failOpen && isStoreDown(error)) return runUnprotected(context, guarded)
+      // A busy store, a schema that does not fit or a recipe nobody knows is no outage: those never fail open.
+      if (guarded.policy.failOpen && isHapaxError(error, 'idempotency_store_unavailable')) {
+        return runUnprotected(context, guarded)
+      }
       return refusal(error)
     }
     const outcome = await act(context, guarded, asked, { attempt, deadline })
@@ -60,7 +64,9 @@ async function judge<Tx>(
 /** Opening may take long and goes on by itself; a request waits for it no longer than for any step of the store. */
 function openedInTime<Tx>({ clock, opening, storeTimeoutMs }: Context<Tx>): Promise<void> {
   const late = () => new HapaxError('idempotency_store_unavailable', 'The store is still being opened.')
-  return within(clock, storeTimeoutMs, opening.open(), late)
+  return within(clock, storeTimeoutMs, opening.open(), late).catch((error: unknown) => {
+    throw unavailable('open', error)
+  })
 }
 
 /** Acts on what the store said. `undefined`: a duplicate has waited a little, ask the store again. */
@@ -114,9 +120,4 @@ function mismatch(): HapaxError {
     'idempotency_key_reused_with_different_payload',
     'Send exactly the first request again to retry it, or a new key for a new request.',
   )
-}
-
-/** A busy store, a schema that does not fit or a fingerprint that cannot be compared is no outage: never fail open. */
-function isStoreDown(error: unknown): boolean {
-  return isHapaxError(error, 'idempotency_store_unavailable') || isHapaxError(error, 'store_unreachable')
 }

@@ -1,5 +1,5 @@
 import { type Clock, within } from '../kernel/clock.js'
-import { HapaxError } from '../kernel/errors.js'
+import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
 import { defaults } from '../kernel/limits.js'
 import { unavailable } from './bounded-store.js'
@@ -22,7 +22,7 @@ export function opening<Tx>(store: Store<Tx>, clock: Clock, events: Emitter): Op
       await within(clock, defaults.openTimeoutMs, store.open(), late)
     } catch (error) {
       opened = undefined
-      const failure = unavailable('open', error)
+      const failure = isHapaxError(error) ? error : unavailable('open', error)
       events.emit('store_failed', () => ({ step: 'open', errorCode: failure.code }))
       throw failure
     }

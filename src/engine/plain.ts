@@ -35,8 +35,10 @@ export interface Accepted {
   readonly retryAfterMs: number
 }
 
+/** Bytes are taken for a JSON text as it came: a value that was parsed has already lost digits and duplicate members. */
 export function plainSource(policy: Policy, input: unknown): FingerprintSource {
-  return { subject: [policy.name], mediaType: 'application/json', body: jsonBytes(input ?? null, 'input') }
+  const body = input instanceof Uint8Array ? input : jsonBytes(input ?? null, 'input')
+  return { subject: [policy.name], mediaType: 'application/json', body }
 }
 
 export function valueToAnswer(value: unknown): Answer {

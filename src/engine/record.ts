@@ -34,12 +34,17 @@ export type StoredAnswer =
 /** What is true of a claim whose lease runs out: the interrupted phase may run again, or nobody can know what it did. */
 export type OnLeaseOver = 'resume' | 'doubt'
 
-/** What somebody said about an unknown outcome, kept with the record. */
+/** Who said something about an unknown outcome, and on what grounds. */
 export interface Evidence {
-  readonly says: 'landed' | 'not_landed' | 'completed'
-  /** Who said it: `reconciler`, `webhook:airtm`, `operator:…`. */
+  /** `reconciler`, `webhook:airtm`, `operator:…`. */
   readonly by: string
   readonly why: string
+}
+
+/** Evidence as it is kept with the record: with what it said and when it came. */
+export interface KeptEvidence extends Evidence {
+  readonly says: 'landed' | 'not_landed' | 'completed'
+  readonly at: number
 }
 
 /** The stored row for (scope, key). Times are milliseconds on the store's clock. */
@@ -64,7 +69,7 @@ export interface StoredRecord extends Claim {
   readonly errorCode: string | undefined
   /** While `unknown`: when the reconciler looks at it next. */
   readonly reconcileAfter: number | undefined
-  readonly evidence: readonly (Evidence & { readonly at: number })[]
+  readonly evidence: readonly KeptEvidence[]
   readonly createdAt: number
   readonly lastRunAt: number
   readonly completedAt: number | undefined

@@ -11,7 +11,9 @@ import type { Reservation, Verdict } from './verdict.js'
  * nothing left to release).
  *
  * A method throws only when the database failed: always a HapaxError, and then the caller does not know whether
- * the step happened.
+ * the step happened. A limit is a whole number from 1, anything else is a bug of the caller; above `limits.batch` or
+ * `limits.page` it is lowered to that. A store shares no memory with its callers: what it was given and what it gave
+ * may be overwritten once the step is done.
  */
 export interface Store<Tx = never> {
   readonly name: string

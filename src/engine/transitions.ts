@@ -138,7 +138,11 @@ export function settle(
   if (current === undefined || current.generation !== settlement.generation) return undefined
   const on = `settle_${outcome.kind}` as const
   if (nextState(current.state, on) === undefined) return undefined
-  const settled = { ...current, claimId: noClaim, evidence: [...current.evidence, { ...settlement.evidence, at: now }] }
+  const settled = {
+    ...current,
+    claimId: noClaim,
+    evidence: [...current.evidence, { ...settlement.evidence, says: outcome.kind, at: now }],
+  }
   if (outcome.kind === 'completed') return completed(settled, 'settle_completed', outcome, now)
   const idled = { ...retained(idle(settled, on), now), errorCode: undefined }
   if (outcome.kind === 'not_landed') return idled

@@ -50,6 +50,7 @@ export const catalogue = {
     'The value cannot be written as JSON, so it cannot be compared or replayed.',
   ),
   policy_invalid: entry('developer', false, 'The policy contradicts itself or breaks a limit.'),
+  handler_missing: entry('developer', false, 'There is no function to run.'),
   already_answered: entry('developer', false, 'The handler gave a second answer to one request.'),
   transaction_unsupported: entry(
     'developer',

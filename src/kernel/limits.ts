@@ -30,8 +30,8 @@ export const defaults = {
   inProgressRetryAfterMs: 2 * second,
   /** Opening may create the schema, which takes longer than a step. */
   openTimeoutMs: 30 * second,
-  /** How long a clean shutdown waits for handlers that still run. */
-  drainMs: 10 * second,
+  /** How long a clean shutdown waits for handlers that still run: orchestrators kill after ten seconds in all. */
+  drainMs: 7 * second,
   /** After that they hear of it, and those that listen have this long to write down how they ended. */
   lastWordsMs: 2 * second,
 } as const

@@ -75,8 +75,9 @@ async function persistently(
   api: SandboxProcess,
   attempt: { key: string; body: ReturnType<typeof tea> },
 ): Promise<Answer> {
-  for (;;) {
+  for (let tries = 0; tries < 1_000; tries++) {
     const answer = await pay(api, attempt).catch(() => undefined)
     if (answer?.status === 201) return answer
   }
+  throw new Error('a thousand tries and no answer')
 }

@@ -70,7 +70,7 @@ test('while one runs another body is a reused key, the same body is in progress,
   expect((await pay(slow, attempt)).text).toBe(first.text)
 })
 
-test('our own refusals are never stored as the answer of a key [X-18]', async () => {
+test('our own refusals are never stored as the answer of a key', async () => {
   const attempt = { key: randomUUID(), body: tea() }
   const send = (body: string) => post(slow, body, { ...acme, 'idempotency-key': attempt.key })
   const refused = [await send('{'), await send('{"amountCents":-1}')]

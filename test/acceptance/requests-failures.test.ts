@@ -115,7 +115,7 @@ describe('an operation', () => {
     expect(charges).toEqual(['paid', 'declined', 'conflict'])
   })
 
-  test('that was refused before it began stores nothing: corrected, it runs under the same key [S0-11]', async () => {
+  test('that was refused before it began stores nothing: corrected, it runs under the same key', async () => {
     const [key, body] = [randomUUID(), tea()]
     const send = (text: string, headers = {}) => post(sandbox, text, { ...acme, 'idempotency-key': key, ...headers })
     const refused = [

@@ -25,7 +25,7 @@ test('a key that is stuck for longer than the threshold becomes unknown, due for
   expect(charges).toEqual([])
 })
 
-test('one pass at the end of the lock takes every stuck key out of progress, and no living one [S1-111]', async () => {
+test('one pass at the end of the lock takes every stuck key out of progress, and no living one', async () => {
   const { hapax, policy, store, path, at } = await openShop()
   await at(noon)
   await Promise.all(['stuck-1', 'stuck-2'].map((key) => crashHalfWay({ path, key, lease: '30s', where: 'handler' })))
@@ -40,7 +40,7 @@ test('one pass at the end of the lock takes every stuck key out of progress, and
   expect(await stateOf('alive')).toBe('completed')
 })
 
-test('reaped every hour, keys go when their time is over, and not an hour before [S1-048]', async () => {
+test('reaped every hour, keys go when their time is over, and not an hour before', async () => {
   const shop = await openShop()
   const { store, path, at } = shop
   for (let made = 0; made < 6; made++) {
@@ -58,7 +58,7 @@ test('reaped every hour, keys go when their time is over, and not an hour before
   }
 })
 
-test('the reaper takes a bounded batch at a time, and requests get through between and beside them [S1-049]', async () => {
+test('the reaper takes a bounded batch at a time, and requests get through between and beside them', async () => {
   const shop = await openShop()
   const { store, path, at } = shop
   await at(noon)

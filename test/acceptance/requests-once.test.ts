@@ -88,7 +88,7 @@ test('the first request leaves its key, the hash of the request and the response
   expect(JSON.parse(bytesOf(record.response_body).toString())).toMatchObject({ status: 201, body: text })
 })
 
-test('the key in its header makes a POST idempotent, not what is in the body [S0-04]', async () => {
+test('the key in its header makes a POST idempotent, not what is in the body', async () => {
   const body = tea()
   const key = randomUUID()
   const [first, retry, other] = [

@@ -123,7 +123,7 @@ describe('uniqueness', () => {
   })
 })
 
-test('no statement finds a key without its scope, and no step of the store does [S1-062]', async () => {
+test('no statement finds a key without its scope, and no step of the store does', async () => {
   const { find, remove, overdue, expired, forgotten } = recordQueries
   for (const sql of [find, remove]) expect(sql).toMatch(/WHERE digest = \?$/)
   const conditions = [overdue, expired, forgotten, recordQueries.list({}), recordQueries.update(['status'])]

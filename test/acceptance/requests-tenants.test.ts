@@ -104,7 +104,7 @@ test('who takes a key first blocks no other principal of the tenant, and learns 
   expect(seen(await run('alice', '{"cents":450}'))).toBe('201 paid by alice again')
 })
 
-test('no spelling of tenants, users and keys makes two records one, nor two paths one request [X-06]', async () => {
+test('no spelling of tenants, users and keys makes two records one, nor two paths one request', async () => {
   const { hapax, policy, path } = await openShop()
   const names: [scope: string | ScopeParts, key: string][] = [
     ['acme', 'k'],
@@ -132,7 +132,7 @@ test('no spelling of tenants, users and keys makes two records one, nor two path
   expect(seen(elsewhere)).toBe('idempotency_key_reused_with_different_payload')
 })
 
-test('without an authenticated tenant there is no scope: nothing runs and nothing is kept [X-06 X-08]', async () => {
+test('without an authenticated tenant there is no scope: nothing runs and nothing is kept [X-08]', async () => {
   const { hapax, policy, path, charge, charges } = await openShop()
   for (const scope of [undefined, null, '', {}, { tenant: '' }, { principal: 'usr_7' }, { tenant: undefined }]) {
     const request = { scope, key: 'k', policy: policy() } as unknown as RunRequest

@@ -112,7 +112,7 @@ test('the memory store is the port in small: it passes the suite, and warns wher
   expect(warnings('test')).toEqual([])
 })
 
-test('take the fingerprint, the lock or the recovery point out of a store, and the suite finds it out [S3-04]', async () => {
+test('take the fingerprint, the lock or the recovery point out of a store, and the suite finds it out', async () => {
   expect(await sabotaged({})).toEqual([])
   const withoutFingerprint = await sabotaged({
     reserve: (store) => async (asked) => {

@@ -87,6 +87,6 @@ test('evidence that the payment was declined is its answer: a retry gets the dec
 })
 
 function settled(outcome: Settlement['outcome'], why: string, key = 'k'): Promise<boolean> {
-  const evidence = { says: outcome.kind, by: 'reconciler', why }
+  const evidence = { by: 'reconciler', why }
   return node.store.settle({ scope: scopeOf('acme'), key: keyOf(key) }, { generation: 1, outcome, evidence })
 }

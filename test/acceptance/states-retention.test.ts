@@ -30,7 +30,7 @@ test('the sandbox keeps an answer for 24 hours: the last millisecond replays, th
 })
 
 describe('the reaper', () => {
-  test('deletes what is past its window, and nothing that is still in it [S2-121 S3-53 S3-73]', async () => {
+  test('deletes what is past its window, and nothing that is still in it [S2-121 S3-53]', async () => {
     const file = await testFile()
     const { store, hapax } = file.node()
     const policy = hapax.policy({ name: 'payments.create', tombstone: '0s' })

@@ -197,7 +197,7 @@ describe('one row', () => {
 })
 
 describe('the unique index', () => {
-  test('exists, and is how a reservation finds its row [S3-72]', () => {
+  test('exists, and is how a reservation finds its row', () => {
     const indexes = file.sql('SELECT name FROM pragma_index_list(?) WHERE "unique" = 1', 'hapax_records')
     expect(indexes).toEqual([{ name: 'hapax_records_digest' }])
     const plan = file.sql(`EXPLAIN QUERY PLAN ${recordQueries.find}`, new Uint8Array(16))

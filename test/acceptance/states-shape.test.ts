@@ -54,7 +54,7 @@ test('the published types are closed unions and readonly data; the only class is
   })
 })
 
-test('there is no key without a scope: not for the compiler, and not at run time [S2-066]', async () => {
+test('there is no key without a scope: not for the compiler, and not at run time', async () => {
   expect(complaints.scoped).toEqual([])
   expect(complaints.global).toEqual([expect.stringContaining("Property 'scope' is missing")])
   const hapax = engine({ store: memoryStore() })

@@ -79,7 +79,7 @@ const aSettlement = fc.record({
     ({ outcome, generation }): Settlement => ({
       generation,
       outcome,
-      evidence: { says: outcome.kind, by: 'operator', why: 'asked' },
+      evidence: { by: 'operator', why: 'asked' },
     }),
   ),
 })

@@ -248,6 +248,6 @@ async function forget(store: Store, time: Time, record: StoredRecord): Promise<v
 }
 
 async function settleBlindly(store: Store, record: RecordName & { readonly generation: number }): Promise<void> {
-  const evidence = { says: 'not_landed', by: 'nobody', why: 'none' } as const
+  const evidence = { by: 'nobody', why: 'none' }
   await store.settle(record, { generation: record.generation, evidence, outcome: { kind: 'not_landed' } })
 }

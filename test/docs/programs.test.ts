@@ -1,21 +1,24 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 /**
- * Every TypeScript program in README and docs runs as a reader would paste it: in a process of its own, in an empty
- * directory, and prints what its `// prints:` comments say, in that order. Together they pass the type checker.
+ * Every program in README and docs runs as a reader would paste it: in a process of its own, in a directory outside of
+ * this repository that has `hapax` installed and nothing else, JavaScript by plain Node. It prints what its
+ * `// prints:` comments say, in that order. Together they pass the type checker.
  */
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const workplace = join(root, '.cache', 'docs-programs')
+const workplace = mkdtempSync(join(tmpdir(), 'hapax-docs-'))
 const run = promisify(execFile)
 
 interface Program {
   readonly title: string
   readonly directory: string
+  readonly file: string
   readonly text: string
 }
 
@@ -23,10 +26,13 @@ const pages = ['README.md', 'examples/sandbox/README.md', ...pagesUnder('docs')]
 const programs = pages.flatMap(programsOf)
 
 beforeAll(() => {
-  rmSync(workplace, { recursive: true, force: true })
-  for (const { directory, text } of programs) {
+  const modules = join(workplace, 'node_modules')
+  mkdirSync(join(modules, '@types'), { recursive: true })
+  symlinkSync(root, join(modules, 'hapax'))
+  for (const name of ['libsql', '@types/node']) symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  for (const { directory, file, text } of programs) {
     mkdirSync(directory, { recursive: true })
-    writeFileSync(join(directory, 'program.mts'), text)
+    writeFileSync(join(directory, file), text)
   }
 })
 afterAll(() => rmSync(workplace, { recursive: true, force: true }))
@@ -68,8 +74,9 @@ function pagesUnder(folder: string): string[] {
 }
 
 function programsOf(page: string): Program[] {
-  const blocks = readFileSync(join(root, page), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)
-  return [...blocks].map(([, text = ''], index) => ({
+  const blocks = readFileSync(join(root, page), 'utf8').matchAll(/^```(js|ts)\n(.*?)^```$/gms)
+  return [...blocks].map(([, language, text = ''], index) => ({
+    file: language === 'js' ? 'program.mjs' : 'program.mts',
     title: `${page}, program ${index + 1}`,
     directory: join(workplace, `${page.replaceAll('/', '-')}-${basename(page, '.md')}-${index + 1}`),
     text,

@@ -52,6 +52,7 @@ describe('a policy', () => {
     ['a name that no store can keep', { name: 'a\u0000b' }],
     ['a choice that does not exist', { onCrash: 'retyr' as 'retry' }],
     ['an option that does not exist', { retnetion: '7d' } as object],
+    ['a fingerprint that does not exist', { fingerprint: { strategy: { kind: 'zzz' as 'raw' } } }],
     ['a retention beyond all time', { retention: '999999999d' }],
   ]
   test.each(refused)('with %s refuses to start', (_, options) => {

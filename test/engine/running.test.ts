@@ -134,6 +134,14 @@ describe('what never reaches the store', () => {
     expect(faults.asked.get('reserve')).toBeUndefined()
   })
 
+  test('a run without a policy, or without a handler, is refused by name', async () => {
+    const { hapax, policy } = bench()
+    await expect(hapax.run(request as never, async () => 1)).rejects.toMatchObject({ code: 'policy_invalid' })
+    await expect(hapax.run({ ...request, policy: policy() }, undefined as never)).rejects.toMatchObject({
+      code: 'handler_missing',
+    })
+  })
+
   test('an engine without a store does not start', () => {
     expect(() => engine({ store: undefined as never })).toThrow(expect.objectContaining({ code: 'store_unknown' }))
   })

@@ -187,7 +187,7 @@ describe('a store that cannot be opened', () => {
     const { policy, faults, clock, logged } = bench()
     const hapax = engine({ store: faults.store, clock, log: (entry) => logged.push(entry) })
     faults.breakAt('open', 'before', 2)
-    await expect(hapax.open()).rejects.toMatchObject({ code: 'idempotency_store_unavailable' })
+    await expect(hapax.open()).rejects.toMatchObject({ code: 'store_failed' })
     await expect(hapax.run({ ...request, policy: policy() }, async () => 'ran')).rejects.toMatchObject({
       code: 'idempotency_store_unavailable',
     })

@@ -14,9 +14,9 @@ import { tenantOf } from './tenant.js'
 export async function createPayment(sandbox: Sandbox, request: IncomingMessage): Promise<Reply> {
   const { hapax, policy, queries, delayMs } = sandbox
   const tenant = tenantOf(request)
-  const input = await jsonBody(request)
-  const wanted = paymentRequestOf(input)
-  return guarded({ hapax, policy, tenant, request, input }, async (work) => {
+  const { value, bytes } = await jsonBody(request)
+  const wanted = paymentRequestOf(value)
+  return guarded({ hapax, policy, tenant, request, input: bytes }, async (work) => {
     if (delayMs > 0) await delay(delayMs, undefined, { signal: work.signal }).catch(() => work.signal.throwIfAborted())
     const payment: Payment = {
       ...wanted,

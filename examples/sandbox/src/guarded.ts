@@ -12,8 +12,8 @@ export interface Guarded<Tx> {
   readonly policy: Policy<'reject'>
   readonly tenant: string
   readonly request: IncomingMessage
-  /** The whole body: with another one, the key belongs to another request. */
-  readonly input: unknown
+  /** The whole body as it came: with another one, the key belongs to another request. */
+  readonly input: Uint8Array
 }
 
 /** Call it after authentication and validation, so that a request which is refused there reserves nothing. */
@@ -49,5 +49,5 @@ function problemOf(error: HapaxError): Problem {
   // What went wrong inside is for the log, which is given the cause.
   const detail = status < 500 ? error.message : 'Send the same request with the same key again: it is safe to retry.'
   const retryAfter = retryable ? Math.max(1, Math.ceil(retryAfterMs / 1_000)) : undefined
-  return new Problem({ status, code, title: catalogue[code].summary, detail, retryAfter }, error)
+  return new Problem({ status, code, title: catalogue[code].summary, detail, retryable, retryAfter }, error)
 }

@@ -3,12 +3,18 @@ import { Problem } from './problem.js'
 
 const mostBytes = 1_000_000
 
+/** A JSON body: what it says, and the bytes as they came, by which a retry is told from another request. */
+export interface JsonBody {
+  readonly value: unknown
+  readonly bytes: Uint8Array
+}
+
 /** Reads a JSON body within its limit. */
-export async function jsonBody(request: IncomingMessage): Promise<unknown> {
+export async function jsonBody(request: IncomingMessage): Promise<JsonBody> {
   refuseOtherMedia(request)
   const bytes = await wholeBody(request)
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)), bytes }
   } catch (cause) {
     throw new Problem(
       { status: 400, code: 'body_not_json', title: 'The body is not JSON.', detail: 'Send one JSON object in UTF-8.' },

@@ -8,6 +8,8 @@ export interface ProblemDetails {
   readonly title: string
   /** What was wrong with this request, and what to do. */
   readonly detail: string
+  /** Whether sending the same request with the same key again can help. */
+  readonly retryable?: boolean
   /** In seconds. */
   readonly retryAfter?: number | undefined
   readonly headers?: Reply['headers']
@@ -23,11 +25,12 @@ export class Problem extends Error {
   }
 }
 
-export function problemReply({ status, code, title, detail, retryAfter, headers }: ProblemDetails): Reply {
+export function problemReply(problem: ProblemDetails): Reply {
+  const { status, code, title, detail, retryable = false, retryAfter, headers } = problem
   const type = `urn:problem-type:hapax:${code}`
   return jsonReply(
     status,
-    { type, title, status, detail, code, retry_after: retryAfter },
+    { type, title, status, detail, code, retryable, retry_after: retryAfter },
     {
       'Content-Type': 'application/problem+json',
       'Cache-Control': 'no-store',

@@ -1,15 +1,12 @@
 import type { Server, ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** How long requests that already run may take to finish. */
-const finishWithinMs = 10_000
-
 /** npm passes a Ctrl-C on that the terminal has already delivered: two signals this close are one. */
 const sameSignalWithinMs = 500
 
 /**
- * On Ctrl-C or SIGTERM: takes no new request, lets the running ones finish within a bound, then closes the rest and
- * ends well. A second signal ends at once; what it interrupts is rolled back and may be retried.
+ * On Ctrl-C or SIGTERM: takes no new request, lets what is guarded finish within the engine's bound, then lets the
+ * replies out and ends well. A second signal ends at once; what it interrupts is rolled back and may be retried.
  */
 export function stopOnSignal(server: Server, closeRest: () => Promise<void>): void {
   const running = new Set<ServerResponse>()
@@ -32,18 +29,21 @@ export function stopOnSignal(server: Server, closeRest: () => Promise<void>): vo
 
   async function finish(): Promise<void> {
     server.close()
+    await closeRest()
     await allClosed(running)
     server.closeAllConnections()
-    await closeRest()
     process.exit(0)
   }
 
   process.on('SIGINT', stop).on('SIGTERM', stop)
 }
 
+/** How long a reply that is ready may take to leave. */
+const leaveWithinMs = 500
+
 /** Resolves when every response is through, those that come meanwhile included, or when the time is up. */
 async function allClosed(running: ReadonlySet<ServerResponse>): Promise<void> {
-  const enough = delay(finishWithinMs)
+  const enough = delay(leaveWithinMs)
   for (const response of running) {
     await Promise.race([new Promise((resolve) => response.once('close', resolve)), enough])
   }

@@ -1,31 +1,6 @@
-import { compareNames } from './names.js'
-import { sortNames } from './sort.js'
 import { type JsonNode, type JsonTree, none } from './tree.js'
 
-/** The members of an object: their order, and finding and dropping one by its name. */
-
-export function compareMembers(tree: JsonTree, a: JsonNode, b: JsonNode): number {
-  return compareNames(tree.draft.bytes, tree.nameStartOf(a), tree.nameStartOf(b))
-}
-
-/** Links the members of an object in the order of their names. */
-export function sortMembers(tree: JsonTree, object: JsonNode): 'unique' | 'duplicate' {
-  const members: JsonNode[] = []
-  const starts: number[] = []
-  for (let member = tree.firstOf(object); member !== none; member = tree.nextOf(member)) {
-    members.push(member)
-    starts.push(tree.nameStartOf(member))
-  }
-  const { order, found } = sortNames(tree.draft.bytes, starts)
-  let last = none
-  for (const index of order) {
-    const member = members[index] as JsonNode
-    tree.link(object, last, member)
-    last = member
-  }
-  tree.link(object, last, none)
-  return found
-}
+/** The members of an object: finding and dropping one by its name. */
 
 /** `spelled` is the name as a canonical JSON string. */
 export function memberNamed(tree: JsonTree, object: JsonNode, spelled: Uint8Array): JsonNode | undefined {

@@ -1,5 +1,5 @@
 import type { Draft } from './draft.js'
-import { ascii, isDigit, isExponentMark } from './scan.js'
+import { ascii, isDigit, isExponentMark, nowhere } from './scan.js'
 
 /**
  * The normal form of a JSON number. Two spellings have the same form exactly when they are the same number.
@@ -24,14 +24,6 @@ export function respellNumber(draft: Draft, start: number, end: number, form: Nu
 /** More than a point, zeros up to the 21st place and an exponent can add to the digits of a number. */
 const longestAddition = 64
 
-/** Whether a number is in both forms already: a whole one with few enough digits for a double, as most numbers are. */
-export function isPlainNumber(bytes: Uint8Array, start: number, end: number): boolean {
-  const first = bytes[start] === ascii.minus ? start + 1 : start
-  if (end - first > 15 || (bytes[first] === ascii.zero && end - start > 1)) return false
-  for (let at = first; at < end; at += 1) if (!isDigit(bytes[at])) return false
-  return true
-}
-
 function putDouble(draft: Draft, start: number, end: number): boolean {
   const double = Number(Buffer.from(draft.source.subarray(start, end)).toString('latin1'))
   if (Number.isFinite(double)) draft.putAscii(String(double))
@@ -41,17 +33,20 @@ function putDouble(draft: Draft, start: number, end: number): boolean {
 function putExact(draft: Draft, start: number, end: number): boolean {
   const { source } = draft
   let mark = start
-  while (mark < end && !isExponentMark(source[mark])) mark += 1
-  let point = start
-  while (point < mark && source[point] !== ascii.point) point += 1
-  let first = start
-  while (first < mark && !isSignificant(source[first])) first += 1
-  if (first === mark) {
+  let point = nowhere
+  let first = nowhere
+  let last = nowhere
+  for (; mark < end && !isExponentMark(source[mark]); mark += 1) {
+    if (source[mark] === ascii.point) point = mark
+    if (!isSignificant(source[mark])) continue
+    if (first === nowhere) first = mark
+    last = mark
+  }
+  if (point === nowhere) point = mark
+  if (first === nowhere) {
     draft.put(ascii.zero)
     return true
   }
-  let last = mark - 1
-  while (!isSignificant(source[last])) last -= 1
   const shift = exponentAt(source, mark + 1, end)
   if (Math.abs(shift) > farthestShift) return false
   if (source[start] === ascii.minus) draft.put(ascii.minus)
@@ -89,11 +84,13 @@ function putLayout(draft: Draft, digits: Digits, scale: number): void {
   const { first, last, point } = digits
   const count = last - first + (first < point && point < last ? 0 : 1)
   if (-6 < scale && scale <= 0) {
-    draft.putAscii(`0.${'0'.repeat(-scale)}`)
+    draft.put(ascii.zero)
+    draft.put(ascii.point)
+    putZeros(draft, -scale)
     putDigits(draft, digits, 0, count)
   } else if (0 < scale && scale <= 21) {
     putDigits(draft, digits, 0, Math.min(count, scale))
-    if (count < scale) draft.putAscii('0'.repeat(scale - count))
+    putZeros(draft, scale - count)
     if (count > scale) draft.put(ascii.point)
     putDigits(draft, digits, scale, count)
   } else {
@@ -102,6 +99,10 @@ function putLayout(draft: Draft, digits: Digits, scale: number): void {
     putDigits(draft, digits, 1, count)
     draft.putAscii(`e${scale > 0 ? '+' : '-'}${Math.abs(scale - 1)}`)
   }
+}
+
+function putZeros(draft: Draft, count: number): void {
+  for (let left = count; left > 0; left -= 1) draft.put(ascii.zero)
 }
 
 /** Writes the digits numbered `from` up to `to`, stepping over the point. */

@@ -1,8 +1,18 @@
 import { limits } from '../../kernel/limits.js'
 import { Draft, type Flaw } from './draft.js'
-import { compareMembers, sortMembers } from './members.js'
-import { isPlainNumber, type NumberForm, respellNumber } from './number.js'
-import { ascii, endOfBlank, endOfNumber, endOfPlainString, endOfWord, isDigit, nowhere } from './scan.js'
+import { differenceAt, firstDifference } from './names.js'
+import { type NumberForm, respellNumber } from './number.js'
+import {
+  ascii,
+  endOfBlank,
+  endOfNumber,
+  endOfPlainNumber,
+  endOfPlainString,
+  endOfWord,
+  isDigit,
+  nowhere,
+} from './scan.js'
+import { sortMembers } from './sort.js'
 import { respellString } from './string.js'
 import { type JsonNode, JsonTree, none } from './tree.js'
 
@@ -46,7 +56,10 @@ class Parser {
     this.#tree = new JsonTree(this.#draft)
   }
 
-  /** A text that is no JSON at all is `not_json`, whatever else is wrong with it. */
+  /**
+   * A text that is no JSON is `not_json` even if it has flaws before that place. One that is too deep is not read on,
+   * and nobody knows whether the rest of it is JSON.
+   */
   parse(): JsonTree | Flaw {
     for (;;) {
       const begun = this.#begin()
@@ -145,7 +158,10 @@ class Parser {
   }
 
   #compare(level: Level, member: JsonNode): void {
-    const difference = compareMembers(this.#tree, level.last, member)
+    const { bytes } = this.#draft
+    const last = this.#tree.nameStartOf(level.last)
+    const name = this.#tree.nameStartOf(member)
+    const difference = differenceAt(bytes, last, name, firstDifference(bytes, last, name, 0))
     if (difference >= 0) level.order = 'mixed'
     if (difference === 0) this.#draft.flaw ??= 'duplicate_member'
   }
@@ -164,10 +180,10 @@ class Parser {
   }
 
   #number(): boolean {
+    if (this.#take(endOfPlainNumber(this.#source, this.#at))) return true
     const start = this.#at
     const respelled = this.#draft.length
     if (!this.#take(endOfNumber(this.#source, start))) return false
-    if (isPlainNumber(this.#source, start, this.#at)) return true
     respellNumber(this.#draft, start, this.#at, this.#numbers)
     return this.#respelledFrom(respelled)
   }

@@ -43,6 +43,16 @@ export function endOfPlainString(bytes: Uint8Array, start: number): number {
   return nowhere
 }
 
+/** A whole number with few enough digits for a double is the same in every form. Any other number ends nowhere here. */
+export function endOfPlainNumber(bytes: Uint8Array, start: number): number {
+  const first = bytes[start] === ascii.minus ? start + 1 : start
+  let at = first
+  while (isDigit(bytes[at])) at += 1
+  const isShort = at > first && at - first <= 15
+  const isPlain = bytes[first] !== ascii.zero || at - start === 1
+  return isShort && isPlain && bytes[at] !== ascii.point && !isExponentMark(bytes[at]) ? at : nowhere
+}
+
 export function endOfNumber(bytes: Uint8Array, start: number): number {
   let at = bytes[start] === ascii.minus ? start + 1 : start
   at = bytes[at] === ascii.zero ? at + 1 : endOfDigits(bytes, at)

@@ -1,108 +1,84 @@
-import { compareNames, endRank, lengthAt, rankAt, ranks } from './names.js'
+import { mergeMembers } from './merge.js'
+import { endRank, firstDifference, nextPlace, rankAt, ranks } from './names.js'
+import { type JsonNode, type JsonTree, none } from './tree.js'
 
-/** Some of the names, from one place in the list to another, all alike up to `offset` from their opening quote. */
+/** Members linked in any order, whose names are alike up to a place. */
 interface Pile {
-  readonly from: number
-  readonly to: number
-  readonly offset: number
+  first: JsonNode
+  count: number
+  readonly place: number
 }
 
-/** Fewer than this are sorted by comparing them with one another. */
+/** Up to here merging is faster than dealing. */
 const few = 32
 
 /**
- * Sorts names, each given by where it starts in the bytes, and says in which order to take them. Many names are dealt
- * into piles by what stands at one place, and each pile by what stands at the next: however alike a hostile caller
- * makes them, the time stays in proportion to the text.
+ * Links the members of an object in the order of their names. Many are dealt into piles by what stands at one place of
+ * their names, and each pile by what stands at the next; few are merged. However alike a hostile caller makes the
+ * names, the time stays in proportion to the text. Once two have the same name there is no order to find.
  */
-export function sortNames(bytes: Uint8Array, starts: readonly number[]): NameOrder {
-  const sorter = new NameSorter(bytes, starts)
-  const piles: Pile[] = [{ from: 0, to: starts.length, offset: 1 }]
+export function sortMembers(tree: JsonTree, object: JsonNode): 'unique' | 'duplicate' {
+  const piles = [pileOf(tree, object)]
+  let last = none
   for (let pile = piles.pop(); pile !== undefined; pile = piles.pop()) {
-    if (pile.to - pile.from < few) sorter.insert(pile)
-    else sorter.deal(pile, piles)
+    if (pile.count > few) {
+      if (deal(tree, pile, piles) === 'duplicate') return 'duplicate'
+      continue
+    }
+    const first = mergeMembers(tree, pile.first, pile.count)
+    if (first === 'duplicate') return 'duplicate'
+    tree.link(object, last, first)
+    for (let member = first; member !== none; member = tree.nextOf(member)) last = member
   }
-  return sorter
+  return 'unique'
 }
 
-export interface NameOrder {
-  /** The numbers of the names, in the order of the names. */
-  readonly order: readonly number[]
-  readonly found: 'unique' | 'duplicate'
+function pileOf(tree: JsonTree, object: JsonNode): Pile {
+  const first = tree.firstOf(object)
+  let count = 0
+  for (let member = first; member !== none; member = tree.nextOf(member)) count += 1
+  return { first, count, place: 0 }
 }
 
-class NameSorter implements NameOrder {
-  readonly order: number[]
-  found: 'unique' | 'duplicate' = 'unique'
-  readonly #bytes: Uint8Array
-  readonly #starts: readonly number[]
-
-  constructor(bytes: Uint8Array, starts: readonly number[]) {
-    this.#bytes = bytes
-    this.#starts = starts
-    this.order = starts.map((_, index) => index)
+/** Adds the smaller piles that a pile falls into. The one that comes first is then on top. */
+function deal(tree: JsonTree, pile: Pile, piles: Pile[]): 'unique' | 'duplicate' {
+  const place = endOfLikeness(tree, pile)
+  const dealt = new Array<Pile | undefined>(ranks).fill(undefined)
+  for (let member = pile.first, next = none; member !== none; member = next) {
+    next = tree.nextOf(member)
+    const name = tree.nameStartOf(member)
+    const rank = rankAt(tree.draft.bytes, name, place)
+    const smaller = dealt[rank] ?? { first: none, count: 0, place: nextPlace(tree.draft.bytes, name, place) }
+    dealt[rank] = smaller
+    tree.setNext(member, smaller.first)
+    smaller.first = member
+    smaller.count += 1
   }
+  const ended = dealt[endRank]
+  if (ended !== undefined && ended.count > 1) return 'duplicate'
+  for (const smaller of dealt.reverse()) if (smaller !== undefined) piles.push(smaller)
+  return 'unique'
+}
 
-  /** Puts each name of the pile in its place among those before it. */
-  insert({ from, to }: Pile): void {
-    const { order } = this
-    for (let next = from + 1; next < to; next += 1) {
-      const name = order[next] as number
-      let place = next
-      while (place > from && this.#compare(order[place - 1] as number, name) > 0) {
-        order[place] = order[place - 1] as number
-        place -= 1
-      }
-      order[place] = name
-    }
+/**
+ * The first place where the names of a pile are not all alike. It looks twice as far each time, since reading two names
+ * to the end of their likeness is wasted when a third differs early.
+ */
+function endOfLikeness(tree: JsonTree, { first, place }: Pile): number {
+  let from = place
+  for (let reach = 1; ; reach *= 2) {
+    const end = likenessWithin(tree, first, from, from + reach)
+    if (end < from + reach) return end
+    from = end
   }
+}
 
-  /** Puts the pile in the order of what stands at its offset, and adds the smaller piles that it falls into. */
-  deal({ from, to, offset }: Pile, piles: Pile[]): void {
-    const names = this.order.slice(from, to)
-    const ends = this.#endsOfRanks(names, offset)
-    const first = this.#rank(names[0] as number, offset)
-    const allAlike = ends[first] === names.length && (ends[first - 1] ?? 0) === 0
-    if (!allAlike) this.#place(names, ends, from, offset)
-    if ((ends[endRank] as number) > 1) this.found = 'duplicate'
-    for (let rank = endRank + 1; rank < ranks; rank += 1) {
-      const start = from + (ends[rank - 1] as number)
-      const end = from + (ends[rank] as number)
-      if (end - start > 1) piles.push({ from: start, to: end, offset: offset + this.#lengthAt(start, offset) })
-    }
+function likenessWithin(tree: JsonTree, first: JsonNode, from: number, to: number): number {
+  const { bytes } = tree.draft
+  const name = tree.nameStartOf(first)
+  let end = to
+  for (let member = tree.nextOf(first); member !== none; member = tree.nextOf(member)) {
+    end = firstDifference(bytes, name, tree.nameStartOf(member), from, end)
   }
-
-  #endsOfRanks(names: readonly number[], offset: number): Int32Array {
-    const ends = new Int32Array(ranks)
-    for (const name of names) {
-      const rank = this.#rank(name, offset)
-      ends[rank] = (ends[rank] as number) + 1
-    }
-    for (let rank = 1; rank < ranks; rank += 1) ends[rank] = (ends[rank] as number) + (ends[rank - 1] as number)
-    return ends
-  }
-
-  #place(names: readonly number[], ends: Int32Array, from: number, offset: number): void {
-    const places = ends.slice()
-    for (const name of names) {
-      const rank = this.#rank(name, offset)
-      const place = (places[rank] as number) - 1
-      places[rank] = place
-      this.order[from + place] = name
-    }
-  }
-
-  #compare(name: number, other: number): number {
-    const difference = compareNames(this.#bytes, this.#starts[name] as number, this.#starts[other] as number)
-    if (difference === 0) this.found = 'duplicate'
-    return difference
-  }
-
-  #rank(name: number, offset: number): number {
-    return rankAt(this.#bytes, (this.#starts[name] as number) + offset)
-  }
-
-  #lengthAt(place: number, offset: number): number {
-    return lengthAt(this.#bytes, (this.#starts[this.order[place] as number] as number) + offset)
-  }
+  return end
 }

@@ -16,7 +16,8 @@ const nameStart = 2
 const nameEnd = 3
 const next = 4
 const first = 5
-const width = 6
+const likeness = 6
+const width = 7
 
 /** The values of a JSON text and how they hang together. An object's members are linked in the order of their names. */
 export class JsonTree {
@@ -24,10 +25,10 @@ export class JsonTree {
   #cells: Int32Array
   #used = 0
 
-  /** Begins with room for what most texts hold, a value every eight bytes. */
+  /** Begins with room for a value every four bytes, which is more than most texts hold: those never have to grow. */
   constructor(draft: Draft) {
     this.draft = draft
-    this.#cells = new Int32Array(width * (16 + (draft.length >> 3)))
+    this.#cells = new Int32Array(width * (16 + (draft.length >> 2)))
   }
 
   add(from: number, to: number): JsonNode {
@@ -68,8 +69,21 @@ export class JsonTree {
     this.#cells[node + nameEnd] = to
   }
 
+  /** How far the name is known to be like that of the member before it. */
+  likenessOf(node: JsonNode): number {
+    return this.#cells[node + likeness] as number
+  }
+
+  setLikeness(node: JsonNode, length: number): void {
+    this.#cells[node + likeness] = length
+  }
+
   nextOf(node: JsonNode): JsonNode {
     return this.#cells[node + next] as number
+  }
+
+  setNext(node: JsonNode, sibling: JsonNode): void {
+    this.#cells[node + next] = sibling
   }
 
   /** An object or an array, even an empty one. */

@@ -90,6 +90,7 @@ function strategyId(strategy: FingerprintStrategy): string {
     case 'own':
       return `own-${checkedName(strategy.id, 'The id of a fingerprint function')}`
   }
+  throw new HapaxError('policy_invalid', `There is no fingerprint strategy "${(strategy as { kind: unknown }).kind}".`)
 }
 
 function checkedPaths(paths: readonly FieldPath[]): string[] {

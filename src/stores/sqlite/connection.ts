@@ -15,13 +15,16 @@ export interface ConnectionSettings {
   readonly path: string
   readonly busyTimeoutMs: number
   /** What becomes of a file that does not exist. */
-  readonly missing: 'create' | 'refuse'
+  readonly missing: 'create' | 'refuse' | 'lost'
 }
 
+const advice = {
+  refuse: 'does not exist. Give another path, or create it: npx hapax migrate <path>',
+  lost: 'was there and is gone. Restore it: with an empty one in its place, every old key would be new.',
+} as const
+
 export function connect(openDriver: OpenDriver, { path, busyTimeoutMs, missing }: ConnectionSettings): Connection {
-  if (missing === 'refuse' && fileAt(path) === undefined) {
-    throw unreachable(`${path} does not exist. Restore it, give another path, or run: npx hapax migrate ${path}`)
-  }
+  if (missing !== 'create' && fileAt(path) === undefined) throw unreachable(`${path} ${advice[missing]}`)
   ensureUsable(path)
   const driver = opened(openDriver, path)
   const file = fileAt(path)

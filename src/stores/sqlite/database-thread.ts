@@ -33,7 +33,7 @@ export function databaseThread(settings: Omit<ThreadSettings, 'missing'>, clock:
     async ask(service, ...args) {
       thread ??= start()
       const answer = await thread.ask(boundMs(service), service, ...args)
-      missing = 'refuse' // A file that was there once and is gone was lost: an empty one must not take its place.
+      missing = 'lost' // A file that was there once and is gone was lost: an empty one must not take its place.
       return answer
     },
     async end() {

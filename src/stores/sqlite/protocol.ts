@@ -68,5 +68,5 @@ export interface ThreadSettings {
   readonly busyTimeoutMs: number
   readonly migrate: MigrateOnOpen
   /** Whether a file that does not exist may be created: only before it was opened once. */
-  readonly missing: 'create' | 'refuse'
+  readonly missing: 'create' | 'refuse' | 'lost'
 }

@@ -8,7 +8,7 @@ const named = ['id', 'scope_id', 'idempotency_key', ...Object.keys(columns)]
 const whole = named.join(', ')
 
 /** The reaper throws bodies away and need not load them. */
-const withoutBody = whole.replace('response_body', 'NULL AS response_body')
+const withoutBody = whole.replace('response_body', "x'' AS response_body")
 
 export const recordQueries = {
   /** `hapax_clock` is empty unless a test has pinned the time. */

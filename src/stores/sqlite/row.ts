@@ -3,6 +3,7 @@ import type { IdempotencyKey } from '../../engine/key.js'
 import type { Answer, OnLeaseOver, StoredAnswer, StoredRecord } from '../../engine/record.js'
 import type { Scope } from '../../engine/scope.js'
 import type { State } from '../../engine/state.js'
+import { invariant } from '../../kernel/errors.js'
 import type { SqliteValue } from './statement.js'
 
 /** The one place that knows how a record lies in its row. Columns have the names of the published designs. */
@@ -125,5 +126,6 @@ function answerOf(row: Row): StoredAnswer | undefined {
   const headers = JSON.parse(row.response_headers ?? '[]') as Answer['headers']
   if (row.response_withheld_bytes !== null)
     return { kind: 'withheld', status, headers, bytes: row.response_withheld_bytes }
-  return { kind: 'kept', status, headers, body: row.response_body ?? new Uint8Array() }
+  invariant(row.response_body !== null, 'an answer that was kept has its body')
+  return { kind: 'kept', status, headers, body: row.response_body }
 }

@@ -1,4 +1,4 @@
-import { HapaxError } from '../../kernel/errors.js'
+import { HapaxError, isHapaxError } from '../../kernel/errors.js'
 import { type Database, runBatch } from './batch.js'
 import { connect, makeDurable } from './connection.js'
 import type { OpenDriver } from './driver.js'
@@ -14,7 +14,7 @@ export function sqliteServices(openDriver: OpenDriver, settings: ThreadSettings)
 
   const open = (): Database => {
     database ??= openDatabase(openDriver, { ...settings, missing })
-    missing = 'refuse'
+    missing = 'lost'
     return database
   }
 
@@ -88,6 +88,12 @@ function openDatabase(openDriver: OpenDriver, settings: ThreadSettings): Databas
     return { connection, records: recordTable(connection) }
   } catch (error) {
     connection.close()
-    throw error
+    throw named(settings.path, error)
   }
+}
+
+/** Who is told that a file is no database must be told which. */
+function named(path: string, error: unknown): unknown {
+  if (!isHapaxError(error) || error.message.includes(path)) return error
+  return new HapaxError(error.code, `${path}: ${error.message}`, { cause: error.cause })
 }
