@@ -62,7 +62,7 @@ test('another amount or recipient learns nothing of the first response [S1-035 X
     for (const told of [id, customerId, createdAt, body.metadata.note, 'created']) {
       expect(refused.text).not.toContain(String(told))
     }
-    expect(Object.keys(refused.json).sort()).toEqual(['code', 'detail', 'status', 'title', 'type'])
+    expect(Object.keys(refused.json).sort()).toEqual(['code', 'detail', 'retryable', 'status', 'title', 'type'])
   }
 })
 

@@ -111,7 +111,6 @@ test('no spelling of tenants, users and keys makes two records one, nor two path
     ['acme;principal=7', 'k'],
     [{ tenant: 'acme', principal: '7' }, 'k'],
     [{ tenant: 'acme', credential: '7' }, 'k'],
-    [{ tenant: 'acme', principal: '' }, 'k'],
     [{ tenant: 'acme', principal: '7;credential=8' }, 'k'],
     [{ tenant: 'acme', principal: '7', credential: '8' }, 'k'],
     ['acm', 'ek'],

@@ -47,7 +47,8 @@ describe('a program in the docs', () => {
     'works when pasted: %s',
     async (_, program) => {
       const tsx = join(root, 'node_modules', '.bin', 'tsx')
-      const { stdout } = await run(tsx, ['program.mts'], { cwd: program.directory, timeout: 30_000 })
+      const runtime = program.file.endsWith('.mjs') ? process.execPath : tsx
+      const { stdout } = await run(runtime, [program.file], { cwd: program.directory, timeout: 30_000 })
       const promised = [...program.text.matchAll(/\/\/ prints: (.*)$/gm)].map(([, line]) => line)
       if (promised.length > 0) expect(stdout.trimEnd().split('\n')).toEqual(promised)
     },

@@ -39,6 +39,19 @@ test('the same JSON written another way is the same request', async () => {
   expect([again.status, again.text]).toEqual([201, first.text])
 })
 
+test.each([
+  ['a number beyond the doubles', '"ref":12345678901234567890', '"ref":12345678901234567891'],
+  ['a member that is there twice', '"ref":1,"ref":450', '"ref":2,"ref":450'],
+  ['100,000 brackets', `"ref":${'['.repeat(100_000)}${']'.repeat(100_000)}`, '"ref":[]'],
+])('the body counts as it came: %s replays, and changed it is another request', async (_, once, changed) => {
+  const headers = { ...acme, 'idempotency-key': randomUUID() }
+  const body = (extra: string) => `{"customerId":"cus_1","amountCents":450,"currency":"USD",${extra}}`
+  const first = await post(sandbox, body(once), headers)
+  const again = await post(sandbox, body(once), headers)
+  expect([first.status, again.status, again.text]).toEqual([201, 201, first.text])
+  expect((await post(sandbox, body(changed), headers)).status).toBe(422)
+})
+
 test('"k" and k are the same key', async () => {
   const first = await pay(sandbox, { key: '"order-17"' })
   const again = await pay(sandbox, { key: 'order-17' })

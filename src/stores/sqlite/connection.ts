@@ -19,12 +19,13 @@ export interface ConnectionSettings {
 }
 
 const advice = {
-  refuse: 'does not exist. Give another path, or create it: npx hapax migrate <path>',
-  lost: 'was there and is gone. Restore it: with an empty one in its place, every old key would be new.',
+  refuse: (path: string) => `${path} does not exist. Give another path, or create it: npx hapax migrate ${path}`,
+  lost: (path: string) =>
+    `${path} was there and is gone. Restore it: with an empty one in its place, every old key would be new.`,
 } as const
 
 export function connect(openDriver: OpenDriver, { path, busyTimeoutMs, missing }: ConnectionSettings): Connection {
-  if (missing !== 'create' && fileAt(path) === undefined) throw unreachable(`${path} ${advice[missing]}`)
+  if (missing !== 'create' && fileAt(path) === undefined) throw unreachable(advice[missing](path))
   ensureUsable(path)
   const driver = opened(openDriver, path)
   const file = fileAt(path)
