@@ -2,6 +2,7 @@ import { backoffMs } from '../kernel/backoff.js'
 import type { Chance } from '../kernel/chance.js'
 import { type Clock, sleep } from '../kernel/clock.js'
 import { backoffs, limits } from '../kernel/limits.js'
+import type { Background } from './background.js'
 import type { BoundedStore } from './bounded-store.js'
 import type { Reservation } from './verdict.js'
 
@@ -17,21 +18,21 @@ export interface Abandoned {
 
 type Unheard = Pick<Reservation, 'scope' | 'key' | 'claimId' | 'leaseMs'>
 
-export function abandoned(store: BoundedStore, clock: Clock, chance: Chance, ended: AbortSignal): Abandoned {
+export function abandoned(store: BoundedStore, clock: Clock, chance: Chance, background: Background): Abandoned {
+  const { ended } = background
   const waiting = new Map<Unheard, number>()
   let looking = false
 
-  async function giveBack(unheard: Unheard): Promise<'given_back' | 'not_seen'> {
+  async function giveBack(unheard: Unheard): Promise<void> {
     const record = await store.find(unheard)
-    if (record?.claimId !== unheard.claimId) return 'not_seen'
-    await store.release(record)
-    return 'given_back'
+    if (record?.claimId === unheard.claimId) await store.release(record)
   }
 
+  /** One that was given back is looked for until its time is up: it may have been sent twice, and land again. */
   async function lookOnce(): Promise<void> {
     for (const [unheard, deadline] of waiting) {
-      if (ended.aborted) return
-      if (clock.elapsed() >= deadline || (await giveBack(unheard)) === 'given_back') waiting.delete(unheard)
+      if (clock.elapsed() >= deadline) waiting.delete(unheard)
+      else await giveBack(unheard)
     }
   }
 
@@ -43,6 +44,8 @@ export function abandoned(store: BoundedStore, clock: Clock, chance: Chance, end
     looking = false
   }
 
+  // The last chance before the store is closed; the shutdown waits for it a little.
+  ended.addEventListener('abort', () => void background.track(lookOnce()).catch(() => undefined), { once: true })
   return {
     add(unheard) {
       if (waiting.size >= limits.abandoned) return

@@ -32,9 +32,9 @@ export function background(clock: Clock): Background {
   return {
     ended: end.signal,
     track(promise) {
-      underWay.add(promise)
       const done = () => underWay.delete(promise)
       promise.then(done, done)
+      underWay.add(promise)
       return promise
     },
     async drain(patienceMs, lastWordsMs) {

@@ -31,7 +31,7 @@ export interface EngineOptions<Tx> {
 }
 
 export interface RunRequest<C extends Concurrency = Concurrency> {
-  /** Whose key it is: the tenant of the authenticated caller. */
+  /** Whose key it is: the tenant of the authenticated caller, and what binds tighter; not yet a Scope. */
   readonly scope: string | ScopeParts
   readonly key: string
   /** What makes two requests the same: any JSON value, or the bytes of a JSON text as they came. */
@@ -132,7 +132,7 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
     wholeStore: store,
     storeTimeoutMs,
     opening: opening(store, clock, events),
-    abandoned: abandoned(bounded, clock, chance, inBackground.ended),
+    abandoned: abandoned(bounded, clock, chance, inBackground),
     background: inBackground,
     flights: flights(),
   }

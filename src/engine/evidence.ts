@@ -63,7 +63,11 @@ function isComeBack(status: number): boolean {
 
 /** A short name for operators: the error's own code, else its class. Never its message, which may hold data. */
 function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'threw'
-  const { code } = error as { code?: unknown }
-  return errorCodeOf(typeof code === 'string' ? code : error.name)
+  try {
+    if (!(error instanceof Error)) return 'threw'
+    const { code } = error as { code?: unknown }
+    return errorCodeOf(typeof code === 'string' ? code : error.name)
+  } catch {
+    return 'threw' // Even to ask an error for its name may throw.
+  }
 }

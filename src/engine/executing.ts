@@ -45,6 +45,7 @@ async function judge<Tx>(
   deadline: number,
 ): Promise<Outcome> {
   for (let attempt = 1; ; attempt++) {
+    if (context.background.ended.aborted) return { kind: 'refused', error: new HapaxError('engine_closed') }
     let asked: Asked
     try {
       await openedInTime(context)
@@ -81,14 +82,16 @@ async function act<Tx>(
   switch (verdict.kind) {
     case 'reserved': {
       const { generation, fence } = verdict.claim
-      events.emit('reserved', () => ({ ...subject(), generation, fence }))
-      if (generation > 1) events.emit('reused_after_expiry', () => ({ ...subject(), generation }))
-      return runClaimed(context, guarded, { ...verdict, askedAt })
+      return runClaimed(context, guarded, { ...verdict, askedAt }, () => {
+        events.emit('reserved', () => ({ ...subject(), generation, fence }))
+        if (generation > 1) events.emit('reused_after_expiry', () => ({ ...subject(), generation }))
+      })
     }
     case 'resumed': {
       const { attempt, fence, recoveryPoint } = verdict.record
-      events.emit('resumed', () => ({ ...subject(), attempt, fence, recoveryPoint }))
-      return runClaimed(context, guarded, { ...verdict, askedAt })
+      return runClaimed(context, guarded, { ...verdict, askedAt }, () => {
+        events.emit('resumed', () => ({ ...subject(), attempt, fence, recoveryPoint }))
+      })
     }
     case 'completed':
       events.emit('replayed', subject)

@@ -20,7 +20,7 @@ export type CommitState =
   | { readonly kind: 'none' }
   | { readonly kind: 'committed'; readonly answer: Answer; readonly expiresAt: number | undefined }
   /** What the handler wanted to commit is no answer by the evidence rule: the rows were rolled back. */
-  | { readonly kind: 'turned_away'; readonly answer: Answer }
+  | { readonly kind: 'turned_away'; readonly answer: Answer; readonly error: HapaxError }
   /** The store failed at the commit itself: only the record can say whether it happened. */
   | { readonly kind: 'unsure' }
 
@@ -47,11 +47,12 @@ export function heldWork<Tx>(
         refuseInDoubt(doubt)
         const said = guarded.toAnswer(value)
         if (endingOf({ kind: 'answered', answer: said }, undefined, guarded).kind !== 'complete') {
-          state = { kind: 'turned_away', answer: said }
-          throw new HapaxError(
+          const error = new HapaxError(
             'handler_failed',
-            `An answer of status ${said.status} is not for good; nothing was committed.`,
+            `Status ${said.status} is not for good; nothing was committed.`,
           )
+          state = { kind: 'turned_away', answer: said, error }
+          throw error
         }
         answer = said
         const completion = { answer: keptAnswer(said, guarded.policy), answerVersion: guarded.policy.answerVersion }

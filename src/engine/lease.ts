@@ -31,21 +31,21 @@ export function keepLease(claim: Claim, { leaseMs, maxRunMs }: Policy, around: S
   const lost = new AbortController()
   const stopped = new AbortController()
 
-  const abort = (message: string) => {
-    stop()
-    lost.abort(new HapaxError('claim_lost', message))
-  }
   const lose = (message: string) => {
     if (stopped.signal.aborted) return
     onLost()
-    abort(message)
+    stop()
+    lost.abort(new HapaxError('claim_lost', message))
   }
   const expireAfter = (sentAt: number) =>
     clock.after(Math.max(0, sentAt + leaseMs - clock.elapsed()), () => lose('The lease could not be renewed in time.'))
 
   let cancelExpiry = expireAfter(askedAt)
   const cancelMaxRun = clock.after(maxRunMs, () => lose('The handler ran longer than maxRun.'))
-  const end = () => abort('The engine is shutting down.')
+  const end = () => {
+    stop()
+    lost.abort(new HapaxError('engine_closed'))
+  }
   ended.addEventListener('abort', end, { once: true })
 
   const stop = () => {

@@ -7,8 +7,8 @@ export function isName(text: unknown): text is string {
   return typeof text === 'string' && text.length <= limits.nameLength && printable.test(text)
 }
 
-/** Makes any text a code. What does not fit is replaced and never refused: this is called when things go wrong. */
-export function errorCodeOf(text: string): string {
-  const code = text.slice(0, limits.nameLength).replaceAll(/[^\x20-\x7e]/g, '?')
-  return code === '' ? 'unnamed' : code
+/** Makes anything a code. What does not fit is replaced and never refused: this is called when things go wrong. */
+export function errorCodeOf(text: unknown): string {
+  if (typeof text !== 'string' || text === '') return 'unnamed'
+  return text.slice(0, limits.nameLength).replaceAll(/[^\x20-\x7e]/g, '?')
 }

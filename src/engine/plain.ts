@@ -10,15 +10,18 @@ import type { Answer } from './record.js'
  */
 
 /** What is left of a value that passed through JSON: a Date is a text, what JSON leaves out is gone. */
-export type Jsonified<T> = T extends { toJSON(): infer J }
-  ? Jsonified<J>
-  : T extends string | number | boolean | null | undefined
-    ? T
+export type Jsonified<T> = T extends Plain
+  ? T
+  : T extends { toJSON(): infer J }
+    ? Jsonified<J>
     : T extends readonly unknown[]
       ? { [K in keyof T]: Jsonified<T[K]> }
       : T extends object
         ? { [K in keyof T as T[K] extends (...args: never[]) => unknown ? never : K]: Jsonified<T[K]> }
         : T
+
+/** What JSON leaves as it is. */
+type Plain = string | number | boolean | null | undefined | readonly Plain[] | { readonly [name: string]: Plain }
 
 /** What `run` gives: the value, and how it came about. */
 export interface Done<T> {
@@ -78,7 +81,7 @@ export function plainResult<T>(outcome: Outcome): Done<T> | Accepted {
 function jsonBytes(value: unknown, what: string): Uint8Array {
   let text: string | undefined
   try {
-    text = JSON.stringify(value, refuseLoss)
+    text = JSON.stringify(value, what === 'input' ? refuseLoss : undefined)
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new HapaxError('input_not_json', `The ${what} cannot be written as JSON: ${why}.`, { cause })
@@ -99,9 +102,9 @@ function refuseLoss(name: string, value: unknown): unknown {
   return value
 }
 
-/** A Map, a Set, an object with nothing but private fields: whatever it holds, JSON sees nothing of it. */
+/** Whatever such a thing holds, JSON sees nothing of it. */
 function isEmptyShell(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (Array.isArray(value) || prototype === Object.prototype || prototype === null) return false
-  return Object.keys(value).length === 0
+  return shells.some((shell) => value instanceof shell)
 }
+
+const shells = [Map, Set, WeakMap, WeakSet, Error, RegExp, Promise, ArrayBuffer]

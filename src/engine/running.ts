@@ -25,13 +25,23 @@ export interface Won {
  * The caller going away changes none of this. A store that fails after the handler acted is tried again in the
  * background until `maxRun`, and the key is never released.
  */
-export async function runClaimed<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, won: Won): Promise<Outcome> {
-  const { clock, events } = context
+export async function runClaimed<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  won: Won,
+  onStart: () => void,
+): Promise<Outcome> {
+  const { clock, events, background } = context
   const { policy } = guarded
   const held = await stillHeld(context, guarded, won)
-  if (held === undefined) return claimLost(undefined, policy.leaseMs)
+  if (held === undefined) return nothingRan('claim_lost', policy.leaseMs)
+  if (background.ended.aborted) {
+    await context.store.release(held.claim).catch(() => undefined)
+    return nothingRan('engine_closed', policy.leaseMs)
+  }
+  onStart()
   const run = started(context, guarded, held)
-  const finishing = context.background.track(handlerResult(run).then((result) => finish(run, result)))
+  const finishing = background.track(handlerResult(run).then((result) => finish(run, result)))
   return within(clock, policy.maxRunMs, finishing, () => new Overrun()).catch((error: unknown) => {
     if (!(error instanceof Overrun)) throw error
     events.emit('overran', () => subjectOf(guarded))
@@ -82,7 +92,8 @@ async function handlerResult<Tx>({ guarded, held }: Run<Tx>): Promise<HandlerRes
     value = await guarded.handler(held.work)
   } catch (error) {
     const commit = held.commit()
-    return commit.kind === 'turned_away' ? { kind: 'answered', answer: commit.answer } : { kind: 'threw', error }
+    const isTurnedAway = commit.kind === 'turned_away' && commit.error === error
+    return isTurnedAway ? { kind: 'answered', answer: commit.answer } : { kind: 'threw', error }
   }
   try {
     return { kind: 'answered', answer: guarded.toAnswer(value) }
@@ -105,7 +116,7 @@ async function finish<Tx>(run: Run<Tx>, result: HandlerResult): Promise<Outcome>
     return outcome
   } catch {
     void run.context.background.track(keepWriting(run, ending, result))
-    return unwritten(ending, result)
+    return unwritten(run, ending, result)
   }
 }
 
@@ -150,8 +161,8 @@ async function durableAnswer<Tx>({ context, guarded, claim }: Run<Tx>): Promise<
 
 /** The claim is stale: somebody took over, evidence settled it, or a sweeper found it. The record says which. */
 async function readBack<Tx>(run: Run<Tx>, result: HandlerResult): Promise<Outcome> {
-  const { context, guarded, claim } = run
-  tellLost(context, guarded, claim)
+  const { context, guarded, claim, lease } = run
+  if (!lease.signal.aborted) tellLost(context, guarded, claim)
   const durable = await durableAnswer(run)
   if (durable !== undefined) return durable
   const record = await context.store.find(claim)
@@ -207,10 +218,16 @@ function inDoubt(result: HandlerResult): Outcome {
   return { kind: 'refused', error: unknownOutcome(details) }
 }
 
-function unwritten(ending: Ending, result: HandlerResult): Outcome {
+/** What to say while the ending is not durable yet: only an answer that is for good has to wait for that. */
+function unwritten<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): Outcome {
   if (ending.kind === 'doubt') return inDoubt(result)
-  if (ending.kind !== 'complete' && result.kind === 'threw') return { kind: 'threw', error: result.error }
+  if (ending.kind !== 'complete') return notStored(run, result)
   return refused('answer_not_stored', 'Ask again with the same key: the answer will be there once the store is back.')
+}
+
+function nothingRan(code: 'claim_lost' | 'engine_closed', retryAfterMs: number): Outcome {
+  const message = 'Nothing ran for this request; send it again with the same key.'
+  return { kind: 'refused', error: new HapaxError(code, message, { retryAfterMs }) }
 }
 
 function claimLost(cause: unknown, retryAfterMs: number): Outcome {

@@ -16,16 +16,19 @@ export async function runUnprotected<Tx>(context: Context<Tx>, guarded: Guarded<
   log({ level: 'error', code: 'ran_unprotected', message: `the store is down and policy "${policy.name}" fails open.` })
   events.emit('ran_unprotected', () => subjectOf(guarded))
   const enough = new AbortController()
-  const signal = AbortSignal.any([background.ended, enough.signal])
+  const stop = () => enough.abort(new HapaxError('engine_closed'))
+  background.ended.addEventListener('abort', stop, { once: true })
   const late = () => new HapaxError('answer_not_stored', 'The handler runs without protection, longer than allowed.')
   try {
-    const running = background.track(handler(unprotectedWork(signal)))
+    const running = background.track((async () => handler(unprotectedWork(enough.signal)))())
     const answer = toAnswer(await within(clock, policy.maxRunMs, running, late))
     const kept = { kind: 'kept', ...answer } as const
     return { kind: 'answered', answer: kept, stored: false, replayed: false, generation: 0, expiresAt: undefined }
   } catch (error) {
     enough.abort(error)
     return { kind: 'threw', error }
+  } finally {
+    background.ended.removeEventListener('abort', stop)
   }
 }
 

@@ -111,6 +111,35 @@ describe('a policy that cannot say what an error means', () => {
   })
 })
 
+describe('a failure that cannot even be named', () => {
+  const nameless = Object.defineProperty(new Error('x'), 'name', { value: 7 })
+  const secretive = Object.defineProperty(new Error('x'), 'code', {
+    get() {
+      throw new Error('no')
+    },
+  })
+  test.each([nameless, secretive, null, undefined, 'text'])('still ends its run: %#', async (error) => {
+    const { hapax, policy, record } = bench()
+    const guarded = { ...request, policy: policy() }
+    await hapax.run(guarded, () => Promise.reject(error)).catch(() => 'threw')
+    expect((await record('k-1'))?.state).toBe('failed_retryable')
+  })
+
+  test.each([undefined, {}, ''])('is still a doubt when the handler raised one: %j', async (reason) => {
+    const { hapax, policy, record } = bench()
+    const doubting = hapax.run({ ...request, policy: policy() }, async (work) => work.doubt(reason as string))
+    await expect(doubting).rejects.toMatchObject({ code: 'outcome_unknown' })
+    expect(await record('k-1')).toMatchObject({ state: 'unknown', errorCode: 'unnamed' })
+  })
+})
+
+test('an answer that is not for good is given even when its failure cannot be written at once', async () => {
+  const b = bench()
+  b.faults.breakAt('fail', 'before')
+  expect(await b.hapax.execute(guardedBy(b, answering(503)))).toMatchObject({ kind: 'answered', stored: false })
+  b.faults.mend()
+})
+
 describe('an open doubt', () => {
   test('beats any answer the handler gives', async () => {
     const { hapax, policy, record, events } = bench()

@@ -37,6 +37,14 @@ describe('a key that is new', () => {
     expect((retry as { value: unknown }).value).toEqual((first as { value: unknown }).value)
   })
 
+  test('may return what JSON leaves out: it is gone from the first result too', async () => {
+    const { hapax, policy } = bench()
+    const guarded = { ...request, policy: policy() }
+    const row = () => ({ id: 7, save: () => 'saved', tags: new Set(['a']) })
+    expect((await hapax.run(guarded, async () => row())) as unknown).toMatchObject({ value: { id: 7, tags: {} } })
+    expect(await hapax.run(guarded, async () => row())).toMatchObject({ replayed: true })
+  })
+
   test('may return nothing', async () => {
     const { hapax, policy } = bench()
     const guarded = { ...request, policy: policy() }

@@ -80,6 +80,20 @@ describe('reservations that nobody heard of', () => {
     expect(await record('k-1')).toBeUndefined()
   })
 
+  test('are taken back as often as they land', async () => {
+    const { hapax, policy, faults, clock, record } = bench()
+    faults.breakAt('reserve', 'after', 1)
+    const refused = expect(hapax.run({ ...request, policy: policy() }, async () => 'ran')).rejects.toMatchObject({
+      code: 'idempotency_store_unavailable',
+    })
+    faults.breakAt('reserve', 'hangs', 2)
+    await clock.advance(10_000)
+    await refused
+    faults.mend()
+    await clock.advance(10_000)
+    expect(await record('k-1')).toBeUndefined()
+  })
+
   test('are looked for by one loop, in bounded number, however many requests an outage refuses', async () => {
     const { hapax, policy, faults, clock } = bench()
     faults.breakAt('reserve', 'before')
@@ -174,6 +188,16 @@ describe('a policy that fails open', () => {
     expect(logged.at(-1)).toMatchObject({ level: 'error', code: 'ran_unprotected' })
   })
 
+  test('takes a handler that answers at once, and still closes cleanly', async () => {
+    const { hapax, policy, faults } = bench()
+    faults.breakAt('reserve', 'before')
+    const guarded = { ...request, policy: policy({ dangerouslyFailOpen: true }) }
+    const atOnce = (() => 'ran anyway') as unknown as () => Promise<string>
+    expect(await hapax.run(guarded, atOnce)).toMatchObject({ value: 'ran anyway' })
+    faults.mend()
+    await hapax.close()
+  })
+
   test('guards as usual while the store is up', async () => {
     const { hapax, policy } = bench()
     const guarded = { ...request, policy: policy({ dangerouslyFailOpen: true }) }
@@ -212,6 +236,40 @@ test('a store that hangs while it opens or closes is waited for in bounded time'
 })
 
 describe('an engine that closes', () => {
+  test('starts no handler once it has ended, not even for one that waited', async () => {
+    const { hapax, policy, clock, record } = bench()
+    const guarded = { ...request, policy: policy({ concurrency: 'wait', waitFor: '30s' }) }
+    const runs: string[] = []
+    const stopped = (name: string, signal: AbortSignal) =>
+      new Promise((_, reject) => {
+        runs.push(name)
+        signal.addEventListener('abort', () => reject(new Error('stopped')))
+      })
+    const first = expect(hapax.run(guarded, ({ signal }) => stopped('first', signal))).rejects.toThrow('stopped')
+    await clock.settle()
+    const waiting = expect(hapax.run(guarded, ({ signal }) => stopped('second', signal))).rejects.toMatchObject({
+      code: 'engine_closed',
+    })
+    await clock.settle()
+    const closing = hapax.close()
+    await clock.advance(12_000)
+    await Promise.all([first, waiting, closing])
+    expect(runs).toEqual(['first'])
+    expect((await record('k-1'))?.state).toBe('failed_retryable')
+  })
+
+  test('gives back a reservation that nobody heard of', async () => {
+    const { hapax, policy, clock, faults, record } = bench()
+    faults.breakAt('reserve', 'after')
+    const refused = hapax.run({ ...request, policy: policy() }, async () => 'ran')
+    await expect(refused).rejects.toMatchObject({ code: 'idempotency_store_unavailable' })
+    faults.mend()
+    const closing = hapax.close()
+    await clock.settle()
+    await closing
+    expect(await record('k-1')).toBeUndefined()
+  })
+
   test('lets a handler that listens write down how it ended', async () => {
     const { hapax, policy, clock, record } = bench()
     const stopping = hapax.run(

@@ -171,6 +171,27 @@ describe('work.commit', () => {
     expect((await record())?.state).toBe('failed_retryable')
   })
 
+  test('that was turned away does not hide what the handler does next', async () => {
+    const body = new Uint8Array()
+    const policy = hapax.policy({
+      name: 'orders.create',
+      onError: (failure) => (failure instanceof RangeError ? 'unknown' : 'retry'),
+    })
+    const outcome = await hapax.execute({
+      scope: scopeOf('acme'),
+      key: keyOf('k-1'),
+      policy,
+      source: { subject: ['POST', '/orders'], mediaType: undefined, body },
+      handler: async (work) => {
+        await work.commit(async () => ({ status: 503, headers: [], body })).catch(() => 'turned away')
+        throw new RangeError('the other provider timed out')
+      },
+      toAnswer: (value) => value as Answer,
+      errorToAnswer: () => ({ status: 500, headers: [], body }),
+    })
+    expect(outcome).toMatchObject({ kind: 'refused', error: { code: 'outcome_unknown' } })
+  })
+
   test('that was cut off around COMMIT leaves row and answer or neither, and the retry ends with exactly one', async () => {
     const order = () =>
       hapax.run(request({ onCrash: 'retry', lease: '1s' }), (work) =>

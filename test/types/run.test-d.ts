@@ -15,6 +15,15 @@ test('a run gives its value, and may be accepted only where its policy accepts',
   >()
 })
 
+test('a value is typed as JSON leaves it', () => {
+  type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
+  const policy = hapax.policy({ name: 'a' })
+  const json = hapax.run({ ...request, policy }, async () => ({}) as Json)
+  expectTypeOf(json).resolves.toHaveProperty('value').toEqualTypeOf<Json>()
+  const dated = hapax.run({ ...request, policy }, async () => ({ at: new Date(), save: () => 1 }))
+  expectTypeOf(dated).resolves.toHaveProperty('value').toEqualTypeOf<{ at: string }>()
+})
+
 test('a scope is never optional', () => {
   // @ts-expect-error: no scope, no run
   void hapax.run({ key: 'k', policy: hapax.policy({ name: 'a' }) }, async () => 5)
