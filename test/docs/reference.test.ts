@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { catalogue, eventNames, stateTable } from 'hapax'
+import { catalogue, eventNames } from 'hapax'
 import { describe, expect, test } from 'vitest'
 
 const page = (name: string) => readFileSync(new URL(`../../docs/reference/${name}.md`, import.meta.url), 'utf8')
@@ -25,13 +25,4 @@ describe('the page of errors', () => {
 test('the page of events has exactly the events there are', () => {
   const listed = [...page('events').matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name)
   expect(listed).toEqual([...eventNames])
-})
-
-test('the diagram of states shows exactly the transitions of the table', () => {
-  const drawn = [...page('states').matchAll(/^ {2}(\S+) --> (\S+): (\w+)$/gm)].map(
-    ([, from, to, on]) => `${from} ${on} ${to}`,
-  )
-  const end = (state: string) => (state === 'none' ? '[*]' : state)
-  const inTable = stateTable.map(({ from, on, to }) => `${end(from)} ${on} ${end(to)}`)
-  expect(drawn.sort()).toEqual(inTable.sort())
 })

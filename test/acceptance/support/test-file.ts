@@ -1,0 +1,67 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Clock, type Engine, type EventName, type Events, engine, eventNames, type LogEntry } from 'hapax'
+import { migrateSqlite, type SqliteStore, type SqliteTransaction, sqliteStore } from 'hapax/sqlite'
+import { onTestFinished } from 'vitest'
+import { pinSqliteClock } from '../../../dist/stores/sqlite/testing.js'
+import { type Row, recordOf, sqlOn } from './database.js'
+
+/** A SQLite file of one test: nodes that share it, its clock, and its rows as somebody with plain SQL sees them. */
+export interface TestFile {
+  readonly path: string
+  /** Another node on the file: a thread and a connection of its own. */
+  node(options?: { readonly clock?: Clock }): FileNode
+  /** Pins the clock of the file. */
+  setTime(ms: number): Promise<void>
+  sql(text: string, ...parameters: readonly unknown[]): Row[]
+  /** The record of a key. */
+  row(key: string): Row
+}
+
+export interface FileNode {
+  readonly store: SqliteStore
+  readonly hapax: Engine<SqliteTransaction>
+  readonly heard: Heard[]
+  readonly logged: LogEntry[]
+}
+
+export interface Heard {
+  readonly name: EventName
+  readonly event: Events[EventName]
+}
+
+export async function testFile(): Promise<TestFile> {
+  const directory = await mkdtemp(join(tmpdir(), 'hapax-acceptance-'))
+  const path = join(directory, 'hapax.db')
+  await migrateSqlite({ path })
+  sqlOn(path, 'CREATE TABLE payments (id INTEGER PRIMARY KEY, made_by TEXT NOT NULL) STRICT')
+  const nodes: FileNode[] = []
+  onTestFinished(async () => {
+    for (const { hapax, store } of nodes) {
+      await hapax.close()
+      await store.close()
+    }
+    await rm(directory, { recursive: true })
+  })
+  return {
+    path,
+    node(options) {
+      const node = nodeOn(path, options)
+      nodes.push(node)
+      return node
+    },
+    setTime: (ms) => pinSqliteClock(path, ms),
+    sql: (text, ...parameters) => sqlOn(path, text, ...parameters),
+    row: (key) => recordOf(path, key),
+  }
+}
+
+function nodeOn(path: string, { clock }: { readonly clock?: Clock } = {}): FileNode {
+  const heard: Heard[] = []
+  const logged: LogEntry[] = []
+  const store = sqliteStore({ path })
+  const hapax = engine({ store, log: (entry) => logged.push(entry), ...(clock && { clock }) })
+  for (const name of eventNames) hapax.on(name, (event) => heard.push({ name, event }))
+  return { store, hapax, heard, logged }
+}
