@@ -6,7 +6,10 @@ const parts = {
   kernel: {},
   engine: { modules: ['buffer', 'crypto', 'events'] },
   'stores/memory': { imports: ['engine'] },
-  'stores/sqlite': { imports: ['engine'], modules: ['libsql', 'crypto', 'fs', 'path', 'url', 'worker_threads'] },
+  // How a record lies in a row of an SQL database: shared by those that have one.
+  'stores/sql': { imports: ['engine'] },
+  'stores/postgres': { imports: ['engine', 'stores/sql'], modules: ['buffer'] },
+  'stores/sqlite': { imports: ['engine', 'stores/sql'], modules: ['libsql', 'crypto', 'fs', 'path', 'url', 'worker_threads'] },
   effects: { imports: ['engine'] },
   inbox: { imports: ['engine'] },
   workers: { imports: ['engine'] },

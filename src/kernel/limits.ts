@@ -59,6 +59,8 @@ export const limits = {
   waiters: 1_000,
   /** Rows per sweep or reap, so that traffic never waits behind a long transaction. */
   batch: 1_000,
+  /** How often a step judges a record anew that others keep changing, before it says that the store is busy. */
+  contention: 10,
   /** Rows per page of a list. */
   page: 1_000,
   /** Operations that share one commit of the embedded store. */

@@ -1,5 +1,5 @@
 import type { ListQuery } from '../../engine/store.js'
-import { columns } from './row.js'
+import { columns } from '../sql/row.js'
 
 /** Every statement on the records. Conditions repeat those of the partial indexes, or else SQLite ignores these. */
 

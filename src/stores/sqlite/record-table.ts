@@ -2,10 +2,10 @@ import { recordDigest } from '../../engine/digest.js'
 import type { RecordName, StoredRecord } from '../../engine/record.js'
 import type { ListQuery } from '../../engine/store.js'
 import { invariant } from '../../kernel/errors.js'
+import { differences, type Row, recordOf } from '../sql/row.js'
 import type { Connection } from './connection.js'
 import type { Prepared } from './driver.js'
 import { recordQueries as queries } from './record-queries.js'
-import { differences, type Row, recordOf } from './row.js'
 
 /** The table of records, and the store's clock. */
 export interface RecordTable {

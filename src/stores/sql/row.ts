@@ -4,12 +4,17 @@ import type { Answer, OnLeaseOver, StoredAnswer, StoredRecord } from '../../engi
 import type { Scope } from '../../engine/scope.js'
 import type { State } from '../../engine/state.js'
 import { invariant } from '../../kernel/errors.js'
-import type { SqliteValue } from './statement.js'
 
-/** The one place that knows how a record lies in its row. Columns have the names of the published designs. */
+/**
+ * The one place that knows how a record lies in a row of an SQL database. Columns have the names of the published
+ * designs, times are milliseconds.
+ */
+
+/** What a driver is given and gives. */
+export type SqlValue = string | number | Uint8Array | null
 
 /** What `expires_at` holds for a record that is kept for ever. */
-const forever = Number.MAX_SAFE_INTEGER
+export const forever = Number.MAX_SAFE_INTEGER
 
 /** What a record puts into each column, save for its id and its name, which never change. */
 export const columns = {
@@ -38,9 +43,9 @@ export const columns = {
   expires_at: (record) => record.expiresAt ?? forever,
   retention_ms: (record) => record.retentionMs ?? null,
   tombstone_ms: (record) => record.tombstoneMs,
-} as const satisfies Readonly<Record<string, (record: StoredRecord) => SqliteValue>>
+} as const satisfies Readonly<Record<string, (record: StoredRecord) => SqlValue>>
 
-/** A row as SQLite gives it. The table is STRICT, so that the types hold. */
+/** A row as the stores select it. */
 export interface Row {
   readonly id: number
   readonly scope_id: Scope
@@ -96,7 +101,7 @@ export function recordOf(row: Row): StoredRecord {
     createdAt: row.created_at,
     lastRunAt: row.last_run_at,
     completedAt: row.completed_at ?? undefined,
-    expiresAt: row.expires_at === forever ? undefined : row.expires_at,
+    expiresAt: row.expires_at >= forever ? undefined : row.expires_at,
     retentionMs: row.retention_ms ?? undefined,
     tombstoneMs: row.tombstone_ms,
   }
@@ -106,9 +111,9 @@ export function recordOf(row: Row): StoredRecord {
 export function differences(
   current: StoredRecord | undefined,
   next: StoredRecord,
-): { readonly names: readonly string[]; readonly values: readonly SqliteValue[] } {
+): { readonly names: readonly string[]; readonly values: readonly SqlValue[] } {
   const names: string[] = []
-  const values: SqliteValue[] = []
+  const values: SqlValue[] = []
   for (const [name, read] of entries) {
     const value = read(next)
     if (value === (current === undefined ? null : read(current))) continue
@@ -118,7 +123,7 @@ export function differences(
   return { names, values }
 }
 
-const entries: readonly (readonly [string, (record: StoredRecord) => SqliteValue])[] = Object.entries(columns)
+const entries: readonly (readonly [string, (record: StoredRecord) => SqlValue])[] = Object.entries(columns)
 
 function answerOf(row: Row): StoredAnswer | undefined {
   if (row.response_status_code === null) return undefined

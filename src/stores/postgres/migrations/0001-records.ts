@@ -1,0 +1,59 @@
+import type { Migration } from './migration.js'
+
+/**
+ * The record table and its indexes, and the clock by which the store judges.
+ *
+ * `revision` rises with every write, so that a write can say which version of the row it was judged on. Bodies are
+ * bytes, never JSONB, which reorders members and refuses some texts after the effect has happened. Times are never
+ * compared with a caller's clock: every statement asks `clock()`, which a test may replace in its own schema.
+ */
+export const records: Migration = {
+  version: 1,
+  name: '0001-records',
+  sql: (schema) => [
+    `CREATE TABLE ${schema}.records (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  digest bytea NOT NULL CHECK (octet_length(digest) = 16),
+  revision bigint NOT NULL DEFAULT 1,
+  scope_id text NOT NULL CHECK (char_length(scope_id) BETWEEN 1 AND 512),
+  idempotency_key text NOT NULL CHECK (char_length(idempotency_key) BETWEEN 1 AND 255),
+  generation bigint NOT NULL CHECK (generation >= 1),
+  fence bigint NOT NULL CHECK (fence >= 1),
+  claim_id text NOT NULL,
+  status text NOT NULL CHECK (status IN ('in_progress', 'completed', 'failed_retryable', 'unknown', 'expired')),
+  operation text NOT NULL,
+  request_fingerprint text NOT NULL,
+  attempt bigint NOT NULL CHECK (attempt >= 1),
+  locked_until timestamptz,
+  on_lease_over text NOT NULL CHECK (on_lease_over IN ('resume', 'doubt')),
+  recovery_point text NOT NULL,
+  progress bytea,
+  response_status_code integer,
+  response_headers text,
+  response_body bytea,
+  response_withheld_bytes bigint,
+  response_schema_version integer,
+  last_error_code text,
+  reconcile_after timestamptz,
+  evidence text NOT NULL,
+  created_at timestamptz NOT NULL,
+  last_run_at timestamptz NOT NULL,
+  completed_at timestamptz,
+  expires_at timestamptz NOT NULL,
+  retention_ms bigint,
+  tombstone_ms bigint NOT NULL,
+  CHECK ((status = 'in_progress') = (locked_until IS NOT NULL)),
+  CHECK ((status = 'completed') = (response_status_code IS NOT NULL))
+)`,
+    `CREATE UNIQUE INDEX records_digest ON ${schema}.records (digest)`,
+    `CREATE INDEX records_scope ON ${schema}.records (scope_id, id)`,
+    `CREATE INDEX records_open ON ${schema}.records (locked_until)
+  WHERE status = 'in_progress' AND on_lease_over = 'doubt'`,
+    `CREATE INDEX records_expires ON ${schema}.records (expires_at)
+  WHERE status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started')`,
+    `CREATE INDEX records_tombstones ON ${schema}.records (expires_at)
+  WHERE status = 'expired'`,
+    `CREATE FUNCTION ${schema}.clock() RETURNS timestamptz LANGUAGE sql STABLE
+  AS $$ SELECT date_trunc('milliseconds', clock_timestamp()) $$`,
+  ],
+}

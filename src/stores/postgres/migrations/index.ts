@@ -1,0 +1,8 @@
+import { records } from './0001-records.js'
+import type { Migration } from './migration.js'
+
+/** Every migration, in order and without gaps. */
+export const migrations: readonly Migration[] = [records]
+
+/** The schema that this release reads and writes. */
+export const schemaVersion = migrations.length

@@ -1,0 +1,92 @@
+import { boundedLimit } from '../../engine/limit.js'
+import type { RecordName, StoredRecord } from '../../engine/record.js'
+import type { Store } from '../../engine/store.js'
+import * as transitions from '../../engine/transitions.js'
+import { HapaxError } from '../../kernel/errors.js'
+import { limits } from '../../kernel/limits.js'
+import type { RecordTable } from './record-table.js'
+
+type Steps = Omit<Store, 'name' | 'grade' | 'open' | 'close' | 'transaction'>
+
+/** What a step makes of a record: the next one and what to answer, or only an answer. */
+interface Judgement<T> {
+  readonly next?: StoredRecord | 'deleted' | undefined
+  readonly answer: T
+}
+
+/**
+ * Every step of the port on PostgreSQL. A new key is one INSERT that looks nothing up; a renewal or a completion is
+ * one UPDATE whose conditions are the fence. All else reads the row, asks the transition, and writes only if the row
+ * is still the one that was judged; a replay therefore locks and writes nothing.
+ */
+export function postgresSteps(records: RecordTable): Steps {
+  /** Whoever was overtaken judges again, on the row as it is now. */
+  async function judged<T>(
+    name: RecordName,
+    judge: (current: StoredRecord | undefined, now: number) => Judgement<T>,
+  ): Promise<T> {
+    for (let attempt = 1; attempt <= limits.contention; attempt++) {
+      const found = await records.read(name, 'find')
+      const { next, answer } = judge(found?.record, found?.now ?? 0)
+      if (found === undefined || next === undefined || next === found.record) return answer
+      if (await records.write(found, next)) return answer
+    }
+    throw new HapaxError('store_busy', 'Others kept changing this record; nothing happened. Try again.')
+  }
+
+  const written = (
+    name: RecordName,
+    step: (current: StoredRecord | undefined, now: number) => StoredRecord | 'deleted' | undefined,
+  ) =>
+    judged(name, (current, now) => {
+      const next = step(current, now)
+      return { next, answer: next !== undefined }
+    })
+
+  return {
+    async reserve(reservation) {
+      for (let attempt = 1; attempt <= limits.contention; attempt++) {
+        const fresh = await records.insert(reservation)
+        if (fresh !== undefined) {
+          const { scope, key, generation, fence, claimId } = fresh
+          return { kind: 'reserved', claim: { scope, key, generation, fence, claimId }, record: fresh }
+        }
+        const verdict = await judged(reservation, (current, now) => {
+          // Gone between the two statements: whoever held the key gave it back, so it is tried as new once more.
+          if (current === undefined) return { answer: undefined }
+          const { verdict, next } = transitions.reserve(current, reservation, now, () => current.id)
+          return { next, answer: verdict }
+        })
+        if (verdict !== undefined) return verdict
+      }
+      throw new HapaxError('store_busy', 'The key was given back again and again; nothing happened. Try again.')
+    },
+    renew: (claim, leaseMs) => records.renew(claim, leaseMs),
+    checkpoint: (claim, step) => written(claim, (current, now) => transitions.checkpoint(current, claim, step, now)),
+    async complete(claim, completion) {
+      const completed = await records.complete(claim, completion)
+      if (completed !== false) return completed
+      return judged(claim, (current, now) => {
+        const next = transitions.complete(current, claim, completion, now)
+        return { next, answer: next === undefined ? false : { expiresAt: next.expiresAt } }
+      })
+    },
+    release: (claim) => written(claim, (current) => transitions.release(current, claim)),
+    fail: (claim, failure) => written(claim, (current, now) => transitions.fail(current, claim, failure, now)),
+    doubt: (claim, reason) => written(claim, (current, now) => transitions.doubt(current, claim, reason, now)),
+    settle: (name, settlement) => written(name, (current, now) => transitions.settle(current, settlement, now)),
+    sweep: async (limit) => records.sweep(boundedLimit(limit, limits.batch)),
+    async reap(limit) {
+      const bounded = boundedLimit(limit, limits.batch)
+      const deleted = await records.forget(bounded)
+      return { buried: await records.bury(bounded), deleted }
+    },
+    find: async (name) => (await records.read(name, 'find'))?.record,
+    async list(query) {
+      const size = boundedLimit(query.limit, limits.page)
+      const found = await records.list(query, size + 1)
+      const page = found.slice(0, size)
+      return { records: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
+    },
+  }
+}
