@@ -115,3 +115,13 @@ test('four nodes of the API on one database: of what comes to all of them at onc
     expect(paymentsOf(dataDir, attempt.body)).toEqual([ran[0]?.json.id])
   }
 })
+
+test('two identical requests at once, where duplicates wait: one creates, both get the same bytes [S1-095]', async () => {
+  const { hapax, charge, charges } = await openShop()
+  const policy = hapax.policy({ name: 'payments.create', concurrency: 'wait' })
+  const request = { scope: 'acme', key: randomUUID(), input: tea(), policy }
+  const both = await Promise.all([1, 2].map(() => hapax.run(request, () => charge('once'))))
+  expect(charges).toEqual(['once'])
+  expect(both.map(({ value }) => JSON.stringify(value))).toEqual(['{"charge":"once"}', '{"charge":"once"}'])
+  expect(both.map(({ replayed }) => replayed).sort()).toEqual([false, true])
+})
