@@ -9,7 +9,10 @@ const parts = {
   // How a record lies in a row of an SQL database: shared by those that have one.
   'stores/sql': { imports: ['engine'] },
   'stores/postgres': { imports: ['engine', 'stores/sql'], modules: ['buffer'] },
-  'stores/sqlite': { imports: ['engine', 'stores/sql'], modules: ['libsql', 'crypto', 'fs', 'path', 'url', 'worker_threads'] },
+  'stores/sqlite': {
+    imports: ['engine', 'stores/sql'],
+    modules: ['libsql', 'crypto', 'fs', 'path', 'url', 'worker_threads'],
+  },
   effects: { imports: ['engine'] },
   inbox: { imports: ['engine'] },
   workers: { imports: ['engine'] },

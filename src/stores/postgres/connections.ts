@@ -25,6 +25,8 @@ export interface PgPool<Client extends PgClient = PgClient> {
 export interface PgClient {
   query(text: string, values: unknown[]): Promise<{ readonly rows: unknown[] }>
   release(error?: Error | boolean): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  off(event: 'error', listener: (error: Error) => void): unknown
 }
 
 export function pgConnections<Client extends PgClient>(pool: PgPool<Client>): Connections<Client> {
@@ -33,8 +35,11 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>): Co
     query: (text, values) => rowsOf(pool.query(text, [...values])),
     async session(use) {
       const client = await pool.connect()
+      // A connection may be lost between two statements. The next one says so; an event that nobody hears ends a process.
+      client.on('error', ignore)
       try {
         const result = await use({ tx: client, query: (text, values) => rowsOf(client.query(text, [...values])) })
+        client.off('error', ignore)
         client.release()
         return result
       } catch (error) {
@@ -44,3 +49,5 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>): Co
     },
   }
 }
+
+function ignore(): void {}
