@@ -18,7 +18,10 @@ function advice(state: string): Advice {
     return { code: 'store_unreachable', say: 'This role may not do that. Grant it the rights of serving.' }
   if (state === '25006') return { code: 'store_unreachable', say: 'This server is read-only. Connect to the primary.' }
   if (state === '42P01' || state === '3F000')
-    return { code: 'store_unreachable', say: 'The schema is missing. Run: npx hapax migrate' }
+    return {
+      code: 'store_unreachable',
+      say: 'The schema is missing. Run migratePostgres({ pool }) with a role that may create it.',
+    }
   if (state === '40001' || state === '40P01' || state === '55P03')
     return { code: 'store_busy', say: 'Another transaction was in the way. Try again.' }
   return { code: 'store_failed', say: 'PostgreSQL refused it, or the connection was lost.' }
