@@ -8,7 +8,7 @@ const parts = {
   'stores/memory': { imports: ['engine'] },
   // How a record lies in a row of an SQL database: shared by those that have one.
   'stores/sql': { imports: ['engine'] },
-  'stores/postgres': { imports: ['engine', 'stores/sql'], modules: ['buffer'] },
+  'stores/postgres': { imports: ['engine', 'stores/sql'], modules: ['buffer', 'crypto'] },
   'stores/sqlite': {
     imports: ['engine', 'stores/sql'],
     modules: ['libsql', 'crypto', 'fs', 'path', 'url', 'worker_threads'],

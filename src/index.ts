@@ -5,6 +5,7 @@
 
 export type { OpaqueReason } from './engine/canonical/canonical.js'
 export { type Engine, type EngineOptions, engine, type RunRequest } from './engine/engine.js'
+export type { Finding } from './engine/finding.js'
 export type { FieldPath } from './engine/fingerprint/fields.js'
 export type { Fingerprint } from './engine/fingerprint/fingerprint.js'
 export type { FingerprintOptions } from './engine/fingerprint/fingerprinter.js'

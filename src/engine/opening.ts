@@ -3,7 +3,10 @@ import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
 import { defaults } from '../kernel/limits.js'
 import { unavailable } from './bounded-store.js'
+import type { Finding } from './finding.js'
 import type { Store } from './store.js'
+
+const noFindings: Promise<readonly Finding[]> = Promise.resolve([])
 
 /** Opens a store once for all who ask. After a failure the next one to ask tries again. */
 export interface Opening {
@@ -20,12 +23,25 @@ export function opening<Tx>(store: Store<Tx>, clock: Clock, events: Emitter): Op
       new HapaxError('store_unreachable', `The ${store.name} store did not open within ${defaults.openTimeoutMs} ms.`)
     try {
       await within(clock, defaults.openTimeoutMs, store.open(), late)
+      await warn()
     } catch (error) {
       opened = undefined
       const failure = isHapaxError(error) ? error : unavailable('open', error)
       events.emit('store_failed', () => ({ step: 'open', errorCode: failure.code }))
       throw failure
     }
+  }
+
+  /** What is broken has refused to open. What could not be looked at will show. */
+  async function warn(): Promise<void> {
+    const findings = await within(
+      clock,
+      defaults.openTimeoutMs,
+      store.examine?.() ?? noFindings,
+      () => new Error(),
+    ).catch(() => [])
+    for (const { level, check, says } of findings)
+      if (level === 'warning') events.emit('store_warned', () => ({ check, says }))
   }
 
   return {

@@ -1,3 +1,4 @@
+import type { Finding } from './finding.js'
 import type { Claim, Evidence, OnLeaseOver, RecordName, StoredAnswer, StoredRecord } from './record.js'
 import type { State } from './state.js'
 import type { Reservation, Verdict } from './verdict.js'
@@ -56,6 +57,9 @@ export interface Store<Tx = never> {
    * COMMIT. A claim that is stale, or has completed before, throws `claim_lost` and the business rows roll back with it.
    */
   readonly transaction?: <T>(claim: Claim, body: (tx: Tx) => Promise<Step<T>>) => Promise<Committed<T>>
+
+  /** Looks at the database for whatever a promise depends on, and changes nothing. */
+  readonly examine?: () => Promise<readonly Finding[]>
 }
 
 /** What a store promises: all together in one commit, one record at a time, or nothing across a failover. */

@@ -69,6 +69,10 @@ export const catalogue = {
   store_failed: entry('store', true, 'The database refused an operation.'),
   store_schema_outdated: entry('operator', false, 'The database has an older schema than this release needs.'),
   store_schema_newer: entry('operator', false, 'The database has a newer schema than this release knows.'),
+  store_version_unsupported: entry('operator', false, 'The database server is older than this release supports.'),
+  store_rights_missing: entry('operator', false, 'The role of this connection may not do what serving needs.'),
+  store_read_only: entry('operator', true, 'The database server takes no writes: a standby, or set to read-only.'),
+  store_not_durable: entry('operator', false, 'The database server may forget what it has acknowledged.'),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>
 
 export type ErrorCode = keyof typeof catalogue

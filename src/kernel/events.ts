@@ -47,6 +47,8 @@ export interface Events {
   overran: Subject
   /** A step of the store failed or was too slow. */
   store_failed: { readonly step: string; readonly errorCode: string }
+  /** The database was opened, and something about it is worth an operator's look: see `hapax doctor`. */
+  store_warned: { readonly check: string; readonly says: string }
   /** A handler ran without protection, because its policy fails open. */
   ran_unprotected: Subject
 }
@@ -74,6 +76,7 @@ const named: Readonly<Record<EventName, true>> = {
   claim_lost: true,
   overran: true,
   store_failed: true,
+  store_warned: true,
   ran_unprotected: true,
 }
 

@@ -85,3 +85,11 @@ export const sqliteBounds = {
   /** Operations that may wait for their turn. At a few thousand a second, whoever comes after them waits in vain. */
   queue: 10_000,
 } as const
+
+/** PostgreSQL. */
+export const postgresBounds = {
+  /** The first with a choice of compression. */
+  oldestVersion: 14,
+  /** No lease is judged by the application's clock, but logs are read by it: further apart than this they mislead. */
+  clockApartMs: 5 * second,
+} as const

@@ -1,48 +1,62 @@
 import { randomUUID } from 'node:crypto'
 import type { Store } from 'hapax'
 import type { StoreBench, StoreHarness } from 'hapax/conformance'
+import { migratePostgres, type PostgresStoreOptions, postgresRights, type RowSecurity } from 'hapax/postgres'
 import pg from 'pg'
-import { migratePostgres, postgresStore } from '../../dist/stores/postgres/index.js'
 import { type PostgresProxy, postgresProxy } from '../support/postgres-proxy.js'
+import type { ClientLibrary, LibraryNode } from './postgres-libraries.js'
 
-/** A schema of its own for each case; a pool of its own, on a wire that can be cut, for each node. */
-export function postgresHarness(url: string): StoreHarness<pg.PoolClient> {
-  return { name: 'postgres', lacks: {}, fresh: () => freshSchema(url) }
+/** One way to reach PostgreSQL, as an application may choose it. */
+export interface Way<Tx> {
+  readonly name: string
+  readonly library: ClientLibrary<Tx>
+  /** Where the schema is made, always without a pooler. */
+  readonly serverUrl: string
+  /** Where the nodes connect. */
+  readonly url: string
+  readonly connection: NonNullable<PostgresStoreOptions<pg.Pool>['connection']>
+  readonly rowSecurity?: RowSecurity
 }
 
-async function freshSchema(url: string): Promise<StoreBench<pg.PoolClient>> {
+/** A schema of its own for each case; a pool of its own, on a wire that can be cut, for each node. */
+export function postgresHarness<Tx>(way: Way<Tx>): StoreHarness<Tx> {
+  return { name: way.name, lacks: {}, fresh: () => freshSchema(way) }
+}
+
+async function freshSchema<Tx>(way: Way<Tx>): Promise<StoreBench<Tx>> {
+  const { library, serverUrl, url, connection, rowSecurity = 'off' } = way
   const schema = `hapax_${randomUUID().replaceAll('-', '')}`
-  const owner = new pg.Pool({ connectionString: url, max: 2 })
-  const nodes = new Map<Store<pg.PoolClient>, { readonly proxy: PostgresProxy; readonly pool: pg.Pool }>()
+  const owner = new pg.Pool({ connectionString: serverUrl, max: 2 })
+  const nodes = new Map<Store<Tx>, { readonly proxy: PostgresProxy; readonly node: LibraryNode<Tx> }>()
   await migratePostgres({ pool: owner, schema })
   await owner.query(`CREATE TABLE ${schema}.rides (name text NOT NULL)`)
   await owner.query(`CREATE TABLE ${schema}.pinned (at timestamptz NOT NULL)`)
   await owner.query(`CREATE OR REPLACE FUNCTION ${schema}.clock() RETURNS timestamptz LANGUAGE sql STABLE
     AS $$ SELECT at FROM ${schema}.pinned $$`)
+  const role = rowSecurity === 'off' ? undefined : await servingRole(owner, schema)
   return {
     async open() {
-      const proxy = await postgresProxy(url)
-      const pool = new pg.Pool({ connectionString: proxy.url, max: 4 })
-      pool.on('error', () => undefined)
-      const store = postgresStore<pg.PoolClient>({ pool, schema })
-      await store.open()
-      nodes.set(store, { proxy, pool })
-      return store
+      const proxy = await postgresProxy(role === undefined ? url : asRole(url, role))
+      const node = library.connect(proxy.url, { schema, connection, rowSecurity })
+      await node.store.open()
+      nodes.set(node.store, { proxy, node })
+      return node.store
     },
     async setTime(ms) {
       await owner.query(`DELETE FROM ${schema}.pinned`)
       await owner.query(`INSERT INTO ${schema}.pinned VALUES (to_timestamp($1::float8 / 1000))`, [ms])
     },
     async dispose() {
-      for (const { proxy, pool } of nodes.values()) {
-        await pool.end()
+      for (const { proxy, node } of nodes.values()) {
+        await node.end()
         await proxy.close()
       }
       await owner.query(`DROP SCHEMA ${schema} CASCADE`)
+      if (role !== undefined) await owner.query(`DROP ROLE ${role}`)
       await owner.end()
     },
     transactions: {
-      insert: async (tx, text) => void (await tx.query(`INSERT INTO ${schema}.rides VALUES ($1)`, [text])),
+      insert: (tx, text) => library.insert(tx, `${schema}.rides`, text),
       async count() {
         const { rows } = await owner.query(`SELECT count(*)::int AS rides FROM ${schema}.rides`)
         return rows[0].rides
@@ -50,4 +64,20 @@ async function freshSchema(url: string): Promise<StoreBench<pg.PoolClient>> {
     },
     cut: async (store) => nodes.get(store)?.proxy.cut(),
   }
+}
+
+/** Owns nothing and may do what serving needs, here under row security. */
+async function servingRole(owner: pg.Pool, schema: string): Promise<string> {
+  const role = `${schema}_serving`
+  await owner.query(`CREATE ROLE ${role} LOGIN`)
+  for (const statement of postgresRights({ role, schema, rowSecurity: 'scope' })) await owner.query(statement)
+  await owner.query(`GRANT SELECT ON ${schema}.pinned TO ${role}`)
+  await owner.query(`GRANT SELECT, INSERT ON ${schema}.rides TO ${role}`)
+  return role
+}
+
+function asRole(url: string, role: string): string {
+  const named = new URL(url)
+  named.username = role
+  return named.href
 }

@@ -1,53 +1,52 @@
+import type { SqlValue } from '../sql/row.js'
+
 /**
- * A client library by shape: a `pg` Pool is handed in and never imported. The store needs two things of it: one
- * statement on any connection, and several on one. No statement is prepared under a name.
+ * What the store needs of a client library: one statement on any connection, and a transaction on one. A library is
+ * handed in and known by its shape; it is never imported, and none of its settings for types or names reach us,
+ * because every value comes back as PostgreSQL spells it.
  */
 export interface Connections<Tx> {
-  query(text: string, values: readonly unknown[]): Promise<Rows>
-  /** One connection for as long as `use` lasts. A connection on which something failed is not used again. */
-  session<T>(use: (session: Session<Tx>) => Promise<T>): Promise<T>
+  query(query: Query, values: readonly SqlValue[]): Promise<readonly Row[]>
+  /**
+   * BEGIN, `body`, COMMIT on one connection. When `body` fails it is rolled back, and its error is thrown. When the
+   * connection is lost that is thrown at once, even if `body` still runs; nothing it sends later reaches a connection.
+   */
+  transaction<T>(body: (session: Session<Tx>) => Promise<T>): Promise<T>
 }
 
 export interface Session<Tx> {
   /** What the application is handed to write its own rows with. */
   readonly tx: Tx
-  query(text: string, values: readonly unknown[]): Promise<Rows>
+  query(query: Query, values: readonly SqlValue[]): Promise<readonly Row[]>
 }
 
-export type Rows = readonly Readonly<Record<string, unknown>>[]
-
-/** A `pg` Pool. */
-export interface PgPool<Client extends PgClient = PgClient> {
-  query(text: string, values: unknown[]): Promise<{ readonly rows: unknown[] }>
-  connect(): Promise<Client>
+/** A statement, and the names of the columns that it gives, in order. */
+export interface Query {
+  readonly text: string
+  readonly gives: readonly string[]
 }
 
-export interface PgClient {
-  query(text: string, values: unknown[]): Promise<{ readonly rows: unknown[] }>
-  release(error?: Error | boolean): void
-  on(event: 'error', listener: (error: Error) => void): unknown
-  off(event: 'error', listener: (error: Error) => void): unknown
+/** A row in PostgreSQL's own spelling. */
+export type Row = Readonly<Record<string, string | null>>
+
+/** How a library's connections are used. */
+export interface ConnectionUse {
+  /** Bounds the wait for a connection and for the answer to each statement. */
+  readonly statementTimeoutMs: number
+  /** Bounds how long the server lets a transaction sit idle while its handler does something else. */
+  readonly transactionTimeoutMs: number
+  /** A pooler in transaction mode hands each statement to another server connection, where no name is known. */
+  readonly statements: 'named' | 'unnamed'
 }
 
-export function pgConnections<Client extends PgClient>(pool: PgPool<Client>): Connections<Client> {
-  const rowsOf = async (asked: Promise<{ readonly rows: unknown[] }>) => (await asked).rows as Rows
-  return {
-    query: (text, values) => rowsOf(pool.query(text, [...values])),
-    async session(use) {
-      const client = await pool.connect()
-      // A connection may be lost between two statements. The next one says so; an event that nobody hears ends a process.
-      client.on('error', ignore)
-      try {
-        const result = await use({ tx: client, query: (text, values) => rowsOf(client.query(text, [...values])) })
-        client.off('error', ignore)
-        client.release()
-        return result
-      } catch (error) {
-        client.release(true)
-        throw error
-      }
-    },
-  }
+export const isolation = 'ISOLATION LEVEL READ COMMITTED'
+
+/** Local to the transaction, so that a pooler's next client does not inherit it. The server bounds what we cannot. */
+export function transactionSettings({ statementTimeoutMs, transactionTimeoutMs }: ConnectionUse): string {
+  return `SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${transactionTimeoutMs}`
 }
 
-function ignore(): void {}
+/** Gives the values of a row their names. */
+export function named({ gives }: Query, values: readonly (string | null)[]): Row {
+  return Object.fromEntries(gives.map((name, index) => [name, values[index] ?? null]))
+}

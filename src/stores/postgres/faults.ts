@@ -1,30 +1,47 @@
-import { HapaxError, isHapaxError } from '../../kernel/errors.js'
+import { type ErrorCode, HapaxError, isHapaxError } from '../../kernel/errors.js'
+import type { ConnectionUse } from './connections.js'
 
 /** What PostgreSQL or its driver threw, as a HapaxError that says what to do. */
 export function storeError(error: unknown): HapaxError {
   if (isHapaxError(error)) return error
-  const said = error instanceof Error ? error.message : String(error)
-  const { code, say } = advice(sqlStateOf(error))
+  const said = error instanceof Error ? error.message || sqlStateOf(error) : String(error)
+  const { code, say } = adviceFor(sqlStateOf(error))
   return new HapaxError(code, `${say} (${said})`, { cause: error })
 }
 
+export function lateStatement({ statementTimeoutMs }: ConnectionUse): HapaxError {
+  return new HapaxError('store_failed', `PostgreSQL did not answer within ${statementTimeoutMs} ms.`)
+}
+
 interface Advice {
-  readonly code: 'store_failed' | 'store_busy' | 'store_unreachable'
+  readonly code: ErrorCode
   readonly say: string
 }
 
-function advice(state: string): Advice {
-  if (state === '42501')
-    return { code: 'store_unreachable', say: 'This role may not do that. Grant it the rights of serving.' }
-  if (state === '25006') return { code: 'store_unreachable', say: 'This server is read-only. Connect to the primary.' }
-  if (state === '42P01' || state === '3F000')
-    return {
-      code: 'store_unreachable',
-      say: 'The schema is missing. Run migratePostgres({ pool }) with a role that may create it.',
-    }
-  if (state === '40001' || state === '40P01' || state === '55P03')
-    return { code: 'store_busy', say: 'Another transaction was in the way. Try again.' }
-  return { code: 'store_failed', say: 'PostgreSQL refused it, or the connection was lost.' }
+const advices: readonly (readonly [RegExp, Advice])[] = [
+  [/^42501$/, { code: 'store_rights_missing', say: 'This role may not do that. Run what `hapax rights` prints.' }],
+  [/^25006$/, { code: 'store_read_only', say: 'This server takes no writes. Connect to the primary.' }],
+  [/^(42P01|3F000|42883)$/, { code: 'store_schema_outdated', say: 'The schema is not there. Run `hapax migrate`.' }],
+  [/^(28|3D)/, { code: 'store_unreachable', say: 'PostgreSQL refused the login. Check role, password and database.' }],
+  [
+    /^(ECONNREFUSED|ENOTFOUND|ENOENT|CONNECT_TIMEOUT|ETIMEDOUT)$/,
+    { code: 'store_unreachable', say: 'No server answers there. Check host and port.' },
+  ],
+  [/^(53300|57P03)$/, { code: 'store_unreachable', say: 'PostgreSQL takes no more connections now. Try again.' }],
+  [
+    /^(40001|40P01|55P03)$/,
+    { code: 'store_busy', say: 'Another transaction was in the way; nothing happened. Try again.' },
+  ],
+  [/^57014$/, { code: 'store_busy', say: 'It took longer than the statement timeout; nothing happened. Try again.' }],
+  [
+    /^25P03$/,
+    { code: 'transaction_timeout', say: 'The handler held its transaction for too long; it was rolled back.' },
+  ],
+]
+
+function adviceFor(state: string): Advice {
+  const known = advices.find(([pattern]) => pattern.test(state))
+  return known?.[1] ?? { code: 'store_failed', say: 'PostgreSQL refused it, or the connection was lost.' }
 }
 
 export function sqlStateOf(error: unknown): string {
@@ -32,9 +49,12 @@ export function sqlStateOf(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-/** Without a state of PostgreSQL's own, or with one of class 08 or 57P: the connection is gone. */
-export function isConnectionLost(error: unknown): boolean {
-  const state = sqlStateOf(error)
-  if (/^(08|57P)/.test(state) || state.startsWith('ECONN') || state === 'EPIPE') return true
-  return error instanceof Error && /connection (terminated|ended|closed)|not queryable/i.test(error.message)
+/** The server answered, refused the statement, and the connection is as good as before. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof Error && (error as { severity?: unknown }).severity === 'ERROR'
+}
+
+/** The whole statement was undone, and asking again is what PostgreSQL expects. */
+export function isCollision(error: unknown): boolean {
+  return /^(40001|40P01)$/.test(sqlStateOf(error))
 }

@@ -1,2 +1,14 @@
-export type { PgClient, PgPool } from './connections.js'
-export { migratePostgres, type PostgresStore, type PostgresStoreOptions, postgresStore } from './postgres-store.js'
+export type { PostgresClient, TransactionOf } from './client.js'
+export type { Durability } from './examine.js'
+export type { RowSecurity } from './executor.js'
+export type { PgClient, PgPool } from './pg-pool.js'
+export type { PostgresJs, PostgresJsTransaction } from './postgres-js.js'
+export {
+  migratePostgres,
+  type PostgresOptions,
+  type PostgresStore,
+  type PostgresStoreOptions,
+  postgresStore,
+} from './postgres-store.js'
+export { type PostgresRightsOptions, postgresRights } from './rights.js'
+export type { MigratePostgresOptions, PostgresMigration } from './schema.js'

@@ -1,40 +1,69 @@
+import type { Finding } from '../../engine/finding.js'
 import type { Claim } from '../../engine/record.js'
 import type { Committed, Step, Store } from '../../engine/store.js'
-import { type PgClient, type PgPool, pgConnections } from './connections.js'
+import { type Duration, parseDuration } from '../../kernel/duration.js'
+import { HapaxError } from '../../kernel/errors.js'
+import { defaults } from '../../kernel/limits.js'
+import { connectionsOf, type PostgresClient, type TransactionOf } from './client.js'
+import type { ConnectionUse } from './connections.js'
+import { type Durability, examine } from './examine.js'
+import { executor, type RowSecurity } from './executor.js'
 import { storeError } from './faults.js'
 import { queriesFor } from './queries.js'
 import { recordTable } from './record-table.js'
-import { applyPending, quoted, refuseOtherSchema } from './schema.js'
+import { defaultSchema, type MigratePostgresOptions, migrate, type PostgresMigration, quoted } from './schema.js'
 import { postgresSteps } from './steps.js'
 import { inTransaction } from './transaction.js'
 
-export interface PostgresStoreOptions<Client extends PgClient> {
-  /** A `pg` Pool. It stays yours: closing the store does not end it. */
-  readonly pool: PgPool<Client>
+export interface PostgresOptions<Client extends PostgresClient> {
+  /** A `pg` Pool or a postgres.js client. It stays yours: closing the store does not end it. */
+  readonly pool: Client
   /** Where the tables are. Default `'hapax'`. */
   readonly schema?: string
 }
 
+export interface PostgresStoreOptions<Client extends PostgresClient> extends PostgresOptions<Client> {
+  /** How long to wait for a connection, and for the answer to a statement. Default `'5s'`. */
+  readonly statementTimeout?: Duration
+  /** How long a handler may leave its transaction idle, before the server rolls it back. Default `'5s'`. */
+  readonly transactionTimeout?: Duration
+  /**
+   * What is behind the pool. On a `direct` connection statements are prepared once and named, which is quicker; a
+   * `pooler` in transaction mode knows no names. Default `'pooler'`, which is right for both.
+   */
+  readonly connection?: 'direct' | 'pooler'
+  /** `'scope'` when the table has row security by scope: see `postgresRights`. Default `'off'`. */
+  readonly rowSecurity?: RowSecurity
+  /** Whether to refuse a server that may forget what it acknowledged. `'unchecked'` is for tests. Default `'required'`. */
+  readonly durability?: Durability
+}
+
 export interface PostgresStore<Tx> extends Store<Tx> {
   readonly transaction: <T>(claim: Claim, body: (tx: Tx) => Promise<Step<T>>) => Promise<Committed<T>>
+  readonly examine: () => Promise<readonly Finding[]>
 }
 
 /**
  * The store that people run money on: many connections, many nodes, one PostgreSQL.
  *
  * @example
- * const hapax = engine({ store: postgresStore({ pool: new pg.Pool({ connectionString }) }) })
+ * const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL })
+ * const hapax = engine({ store: postgresStore({ pool }) })
  */
-export function postgresStore<Client extends PgClient>(options: PostgresStoreOptions<Client>): PostgresStore<Client> {
-  const schema = quoted(options.schema ?? 'hapax')
-  const connections = pgConnections(options.pool)
-  const queries = queriesFor(schema)
-  const steps = postgresSteps(recordTable(queries, connections.query))
+export function postgresStore<Client extends PostgresClient>(
+  options: PostgresStoreOptions<Client>,
+): PostgresStore<TransactionOf<Client>> {
+  const { schema = defaultSchema, rowSecurity = 'off', durability = 'required' } = options
+  const connections = connectionsOf(options.pool, useOf(options))
+  const queries = queriesFor(quoted(schema))
+  const steps = postgresSteps(recordTable(queries, executor(connections, rowSecurity)))
+  const findings = () => typed(() => examine(connections, { schema, rowSecurity, durability }))
   return {
     name: 'postgres',
     grade: 'transactional',
-    open: () => typed(() => refuseOtherSchema(connections, schema)),
+    open: async () => refuseBroken(await findings()),
     async close() {},
+    examine: findings,
     reserve: (reservation) => typed(() => steps.reserve(reservation)),
     renew: (claim, leaseMs) => typed(() => steps.renew(claim, leaseMs)),
     checkpoint: (claim, step) => typed(() => steps.checkpoint(claim, step)),
@@ -47,15 +76,48 @@ export function postgresStore<Client extends PgClient>(options: PostgresStoreOpt
     reap: (limit) => typed(() => steps.reap(limit)),
     find: (name) => typed(() => steps.find(name)),
     list: (query) => typed(() => steps.list(query)),
-    transaction: (claim, body) => inTransaction(connections, queries, claim, body),
+    transaction: (claim, body) => inTransaction(connections, { queries, rowSecurity }, claim, body),
   }
 }
 
-/** Creates the schema, or brings it to this release. Run it with a role that owns the schema. */
-export function migratePostgres<Client extends PgClient>(
-  options: PostgresStoreOptions<Client>,
-): Promise<readonly string[]> {
-  return typed(() => applyPending(pgConnections(options.pool), quoted(options.schema ?? 'hapax')))
+/**
+ * Creates the schema, or brings it to this release: what `npx hapax migrate <url>` runs. Use a role that may create
+ * the schema or owns it; any number of processes may do so at once.
+ *
+ * @example
+ * await migratePostgres({ pool })
+ */
+export function migratePostgres<Client extends PostgresClient>({
+  pool,
+  schema = defaultSchema,
+  mode = 'apply',
+}: PostgresOptions<Client> & MigratePostgresOptions): Promise<PostgresMigration> {
+  const use: ConnectionUse = {
+    statementTimeoutMs: defaults.openTimeoutMs,
+    transactionTimeoutMs: defaults.openTimeoutMs,
+    statements: 'unnamed',
+  }
+  return typed(() => migrate(connectionsOf(pool, use), schema, mode))
+}
+
+function useOf<Client extends PostgresClient>(options: PostgresStoreOptions<Client>): ConnectionUse {
+  const { statementTimeout, transactionTimeout, connection = 'pooler' } = options
+  return {
+    statementTimeoutMs: millisecondsOf(statementTimeout, 'statementTimeout', defaults.storeTimeoutMs),
+    transactionTimeoutMs: millisecondsOf(transactionTimeout, 'transactionTimeout', defaults.transactionTimeoutMs),
+    statements: connection === 'direct' ? 'named' : 'unnamed',
+  }
+}
+
+/** PostgreSQL takes a timeout of 0 for none. */
+function millisecondsOf(duration: Duration | undefined, what: string, otherwise: number): number {
+  const ms = duration === undefined ? otherwise : parseDuration(duration, what)
+  if (ms > 0) return ms
+  throw new HapaxError('policy_invalid', `${what} is ${duration}; every wait has a bound, so give more than 0.`)
+}
+
+function refuseBroken(findings: readonly Finding[]): void {
+  for (const finding of findings) if (finding.level === 'broken') throw new HapaxError(finding.code, finding.says)
 }
 
 /** Whatever the driver throws leaves the store as a HapaxError. */

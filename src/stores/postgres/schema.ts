@@ -1,58 +1,81 @@
 import { HapaxError } from '../../kernel/errors.js'
-import type { Connections } from './connections.js'
+import type { Connections, Query } from './connections.js'
 import { sqlStateOf } from './faults.js'
 import { migrations, schemaVersion } from './migrations/index.js'
+
+export const defaultSchema = 'hapax'
 
 /** A schema name as SQL writes it. */
 export function quoted(schema: string): string {
   if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return `"${schema}"`
-  throw new HapaxError('store_unknown', `The schema "${schema}" is no plain name: use a-z, 0-9 and _.`)
+  throw new HapaxError('store_unknown', `The schema ${JSON.stringify(schema)} is no plain name: use a-z, 0-9 and _.`)
+}
+
+export interface MigratePostgresOptions {
+  /** `preview` says what `apply` would do, and changes nothing. */
+  readonly mode?: 'apply' | 'preview'
+}
+
+export interface PostgresMigration {
+  readonly schema: string
+  /** The version that was found; 0 is none. */
+  readonly from: number
+  readonly to: number
+  /** The migrations that were applied, or that would be. */
+  readonly migrations: readonly string[]
+}
+
+/** Brings the schema to this release: one transaction behind a lock, so that of many processes one does the work. */
+export async function migrate<Tx>(
+  connections: Connections<Tx>,
+  name: string,
+  mode: 'apply' | 'preview',
+): Promise<PostgresMigration> {
+  const schema = quoted(name)
+  const result = (from: number) => {
+    refuseNewer(name, from)
+    return { schema: name, from, to: schemaVersion, migrations: pendingAfter(from).map((migration) => migration.name) }
+  }
+  if (mode === 'preview') return result(await versionOf(connections, schema))
+  return connections.transaction(async (session) => {
+    const run = (text: string, ...values: (string | number)[]) => session.query({ text, gives: [] }, values)
+    await run('SELECT pg_advisory_xact_lock(hashtext($1))', `hapax migrate ${name}`)
+    await run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+    await run(`CREATE TABLE IF NOT EXISTS ${schema}.migrations
+      (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
+    const [row] = await session.query(lastOf(schema), [])
+    const found = result(Number(row?.version ?? 0))
+    for (const { version, name, sql } of pendingAfter(found.from)) {
+      for (const statement of sql(schema)) await run(statement)
+      await run(`INSERT INTO ${schema}.migrations (version, name) VALUES ($1, $2)`, version, name)
+    }
+    return found
+  })
 }
 
 /** The number of the last migration that was applied; 0 before the first. */
-async function versionOf<Tx>(connections: Connections<Tx>, schema: string): Promise<number> {
+export async function versionOf<Tx>(connections: Connections<Tx>, schema: string): Promise<number> {
   try {
-    const [row] = await connections.query(`SELECT max(version)::float8 AS version FROM ${schema}.migrations`, [])
+    const [row] = await connections.query(lastOf(schema), [])
     return Number(row?.version ?? 0)
   } catch (error) {
-    if (sqlStateOf(error) === '42P01' || sqlStateOf(error) === '3F000') return 0
+    if (['42P01', '3F000'].includes(sqlStateOf(error))) return 0
     throw error
   }
 }
 
-export async function refuseOtherSchema<Tx>(connections: Connections<Tx>, schema: string): Promise<void> {
-  const version = await versionOf(connections, schema)
-  if (version === schemaVersion) return
-  const what = `The schema ${schema} is at version ${version}, this release needs ${schemaVersion}.`
-  if (version > schemaVersion)
-    throw new HapaxError('store_schema_newer', `${what} Install the release that wrote it, or a later one.`)
-  throw new HapaxError(
-    'store_schema_outdated',
-    `${what} Run migratePostgres({ pool }) with a role that owns the schema.`,
-  )
+function lastOf(schema: string): Query {
+  return { text: `SELECT max(version) FROM ${schema}.migrations`, gives: ['version'] }
 }
 
-/** Applies what is missing, in one transaction behind a lock, so that of many processes one does the work. */
-export async function applyPending<Tx>(connections: Connections<Tx>, schema: string): Promise<readonly string[]> {
-  return connections.session(async (session) => {
-    const run = (sql: string, values: readonly unknown[] = []) => session.query(sql, values)
-    await run('BEGIN')
-    try {
-      await run('SELECT pg_advisory_xact_lock(hashtext($1))', [`hapax migrate ${schema}`])
-      await run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
-      await run(`CREATE TABLE IF NOT EXISTS ${schema}.migrations
-        (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
-      const [row] = await run(`SELECT coalesce(max(version), 0)::float8 AS version FROM ${schema}.migrations`)
-      const pending = migrations.filter(({ version }) => version > Number(row?.version ?? 0))
-      for (const { version, name, sql } of pending) {
-        for (const statement of sql(schema)) await run(statement)
-        await run(`INSERT INTO ${schema}.migrations (version, name) VALUES ($1, $2)`, [version, name])
-      }
-      await run('COMMIT')
-      return pending.map(({ name }) => name)
-    } catch (error) {
-      await run('ROLLBACK').catch(() => undefined)
-      throw error
-    }
-  })
+function pendingAfter(version: number) {
+  return migrations.filter((migration) => migration.version > version)
+}
+
+function refuseNewer(schema: string, version: number): void {
+  if (version <= schemaVersion) return
+  throw new HapaxError(
+    'store_schema_newer',
+    `The schema ${schema} is at version ${version}, this release knows ${schemaVersion}. Install the release of hapax that wrote it, or a later one.`,
+  )
 }

@@ -29,7 +29,7 @@ export function postgresSteps(records: RecordTable): Steps {
       const found = await records.read(name, 'find')
       const { next, answer } = judge(found?.record, found?.now ?? 0)
       if (found === undefined || next === undefined || next === found.record) return answer
-      if (await records.write(found, next)) return answer
+      if (next === 'deleted' ? await records.remove(found) : await records.write(found, next)) return answer
     }
     throw new HapaxError('store_busy', 'Others kept changing this record; nothing happened. Try again.')
   }
@@ -47,10 +47,7 @@ export function postgresSteps(records: RecordTable): Steps {
     async reserve(reservation) {
       for (let attempt = 1; attempt <= limits.contention; attempt++) {
         const fresh = await records.insert(reservation)
-        if (fresh !== undefined) {
-          const { scope, key, generation, fence, claimId } = fresh
-          return { kind: 'reserved', claim: { scope, key, generation, fence, claimId }, record: fresh }
-        }
+        if (fresh !== undefined) return transitions.reserve(undefined, reservation, fresh.now, () => fresh.id).verdict
         const verdict = await judged(reservation, (current, now) => {
           // Gone between the two statements: whoever held the key gave it back, so it is tried as new once more.
           if (current === undefined) return { answer: undefined }
@@ -65,7 +62,7 @@ export function postgresSteps(records: RecordTable): Steps {
     checkpoint: (claim, step) => written(claim, (current, now) => transitions.checkpoint(current, claim, step, now)),
     async complete(claim, completion) {
       const completed = await records.complete(claim, completion)
-      if (completed !== false) return completed
+      if (completed !== undefined) return { expiresAt: completed.expiresAt }
       return judged(claim, (current, now) => {
         const next = transitions.complete(current, claim, completion, now)
         return { next, answer: next === undefined ? false : { expiresAt: next.expiresAt } }

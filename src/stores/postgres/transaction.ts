@@ -3,73 +3,75 @@ import type { Committed, Completed, Step } from '../../engine/store.js'
 import * as transitions from '../../engine/transitions.js'
 import { HapaxError } from '../../kernel/errors.js'
 import type { Connections, Session } from './connections.js'
-import { isConnectionLost, storeError } from './faults.js'
+import { type RowSecurity, sessionExecutor } from './executor.js'
+import { storeError } from './faults.js'
 import type { Queries } from './queries.js'
-import { type RecordTable, recordTable } from './record-table.js'
+import { type RecordTable, recordTable, type Written } from './record-table.js'
 
 /**
  * Business rows and the record in one commit. The fenced write is the last statement before COMMIT and takes the row's
  * lock only then, so that renewals are never held up by a handler that takes its time.
  *
  * A COMMIT whose reply was lost is settled by reading the record under its row lock on another connection: the lock
- * waits for a commit that is still under way, and then the record says what happened. Nothing is guessed.
+ * waits for a commit that is still under way, and then the record says by the id of its last transaction whether it
+ * was this one. Nothing is guessed, and nothing is cancelled.
  */
 export async function inTransaction<Tx, T>(
   connections: Connections<Tx>,
-  queries: Queries,
+  { queries, rowSecurity }: { readonly queries: Queries; readonly rowSecurity: RowSecurity },
   claim: Claim,
   body: (tx: Tx) => Promise<Step<T>>,
 ): Promise<Committed<T>> {
-  let bodyError: unknown
-  let committing: Committed<T> | undefined
+  const tableOf = async (session: Session<Tx>) =>
+    recordTable(queries, await sessionExecutor(session.query, rowSecurity, claim.scope))
+
+  let thrown: { readonly byBody: unknown } | undefined
+  let committing: (Committed<T> & Written) | undefined
   try {
-    return await connections.session(async (session) => {
-      await session.query('BEGIN', [])
-      try {
-        const { value, write } = await body(session.tx).catch((error: unknown) => {
-          bodyError = error
-          throw error
-        })
-        const written = await fencedWrite(tableOf(session, queries), claim, write)
-        if (written === false) throw new HapaxError('claim_lost')
-        committing = { value, expiresAt: written.expiresAt }
-      } catch (error) {
-        await session.query('ROLLBACK', []).catch(() => undefined)
+    return await connections.transaction(async (session) => {
+      const records = await tableOf(session)
+      const { value, write } = await body(session.tx).catch((error: unknown) => {
+        thrown = { byBody: error }
         throw error
-      }
-      await session.query('COMMIT', [])
-      return committing
+      })
+      const written = await fencedWrite(records, claim, write)
+      if (written === undefined) throw new HapaxError('claim_lost')
+      committing = { value, ...written }
+      return { value, expiresAt: written.expiresAt }
     })
   } catch (error) {
-    // What the application threw is the application's, unless the connection broke under it.
-    if (bodyError !== undefined && error === bodyError && !isConnectionLost(error)) throw error
-    if (committing !== undefined && (await isCommitted(connections, queries, claim))) return committing
-    throw storeError(error)
+    if (committing !== undefined) {
+      const { committedIn, ...committed } = committing
+      if (await isCommitted(committedIn)) return committed
+    }
+    // What the application threw is the application's: it was rolled back.
+    throw thrown !== undefined && thrown.byBody === error ? error : storeError(error)
   }
-}
 
-/** A checkpoint leaves the record in progress, so only its revision could tell; a completion tells by itself. */
-async function isCommitted<Tx>(connections: Connections<Tx>, queries: Queries, claim: Claim): Promise<boolean> {
-  return connections.session(async (session) => {
-    await session.query('BEGIN', [])
-    const found = await tableOf(session, queries).read(claim, 'lock')
-    await session.query('COMMIT', [])
-    return found?.record.state === 'completed' && found.record.claimId === claim.claimId
-  })
+  async function isCommitted(committedIn: string): Promise<boolean> {
+    try {
+      const found = await connections.transaction(async (session) => (await tableOf(session)).read(claim, 'lock'))
+      return found?.record.claimId === claim.claimId && found.committedIn === committedIn
+    } catch (error) {
+      throw new HapaxError(
+        'store_failed',
+        'The connection was lost at COMMIT, and nobody could look what became of it.',
+        {
+          cause: error,
+        },
+      )
+    }
+  }
 }
 
 async function fencedWrite(
   records: RecordTable,
   claim: Claim,
   write: Step<unknown>['write'],
-): Promise<false | Completed> {
+): Promise<(Completed & Written) | undefined> {
   if (write.kind === 'complete') return records.complete(claim, write)
   const found = await records.read(claim, 'lock')
   const next = found && transitions.checkpoint(found.record, claim, write, found.now)
-  if (found === undefined || next === undefined || !(await records.write(found, next))) return false
-  return { expiresAt: next.expiresAt }
-}
-
-function tableOf<Tx>(session: Session<Tx>, queries: Queries): RecordTable {
-  return recordTable(queries, session.query)
+  const written = found && next && (await records.write(found, next))
+  return written && { expiresAt: next?.expiresAt, ...written }
 }

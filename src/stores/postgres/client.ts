@@ -1,0 +1,27 @@
+import { HapaxError } from '../../kernel/errors.js'
+import type { Connections, ConnectionUse } from './connections.js'
+import { type PgClient, type PgPool, pgConnections } from './pg-pool.js'
+import { type PostgresJs, type PostgresJsTransaction, postgresJsConnections } from './postgres-js.js'
+
+/** A client library's own door to PostgreSQL: a `pg` Pool or a postgres.js client. */
+export type PostgresClient = PgPool | PostgresJs
+
+/** What a handler is given inside of a transaction: the library's own object. */
+export type TransactionOf<Client> =
+  Client extends PgPool<infer Connection> ? Connection : Client extends PostgresJs<infer Tx> ? Tx : never
+
+/** Recognises the library by the shape of what was handed in. */
+export function connectionsOf<Client extends PostgresClient>(
+  client: Client,
+  use: ConnectionUse,
+): Connections<TransactionOf<Client>> {
+  const given = client as Partial<PgPool & PostgresJs> | undefined
+  if (typeof given?.unsafe === 'function' && typeof given.begin === 'function')
+    return postgresJsConnections(client as PostgresJs<TransactionOf<Client> & PostgresJsTransaction>, use)
+  if (typeof given?.connect === 'function')
+    return pgConnections(client as PgPool<TransactionOf<Client> & PgClient>, use)
+  throw new HapaxError(
+    'store_unknown',
+    'pool is neither a pg Pool nor a postgres.js client. Give new pg.Pool({ … }) or postgres(url).',
+  )
+}

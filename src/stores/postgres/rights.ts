@@ -1,0 +1,48 @@
+import { HapaxError } from '../../kernel/errors.js'
+import type { RowSecurity } from './executor.js'
+import { defaultSchema, quoted } from './schema.js'
+
+export interface PostgresRightsOptions {
+  /** The role that serves. It must exist, and should own nothing. */
+  readonly role: string
+  readonly schema?: string
+  /** `'scope'` has PostgreSQL itself keep each statement to the records of one scope. */
+  readonly rowSecurity?: RowSecurity
+}
+
+/**
+ * What a role needs for serving and nothing more, as statements to read, keep and run with the role that owns the
+ * schema. They may be run again after every migration.
+ *
+ * @example
+ * for (const statement of postgresRights({ role: 'hapax_serving' })) await owner.query(statement)
+ */
+export function postgresRights({
+  role,
+  schema = defaultSchema,
+  rowSecurity = 'off',
+}: PostgresRightsOptions): readonly string[] {
+  const on = quoted(schema)
+  const to = quotedRole(role)
+  const grants = [
+    `GRANT USAGE ON SCHEMA ${on} TO ${to}`,
+    `GRANT SELECT ON ${on}.migrations TO ${to}`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${on}.records TO ${to}`,
+    `GRANT EXECUTE ON FUNCTION ${on}.clock(), ${on}.digest(text, text) TO ${to}`,
+  ]
+  return rowSecurity === 'off' ? grants : [...grants, ...policies(on)]
+}
+
+/** Without a scope that was named, a statement sees no record at all. The sweeper and the reaper name every scope. */
+function policies(schema: string): readonly string[] {
+  return [
+    `ALTER TABLE ${schema}.records ENABLE ROW LEVEL SECURITY`,
+    `DROP POLICY IF EXISTS by_scope ON ${schema}.records`,
+    `CREATE POLICY by_scope ON ${schema}.records USING (current_setting('hapax.scope', true) IN (scope_id, '%'))`,
+  ]
+}
+
+function quotedRole(role: string): string {
+  if (role !== '' && !role.includes('\0')) return `"${role.replaceAll('"', '""')}"`
+  throw new HapaxError('store_unknown', 'Name the role that serves, like hapax_serving.')
+}
