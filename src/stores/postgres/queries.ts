@@ -25,7 +25,10 @@ export function queriesFor(schema: string) {
   const now = `(SELECT ${clock} AS now) t`
   const read = `SELECT ${selected(whole)}, committed_in, ${milliseconds(clock)} AS now FROM ${records} WHERE digest = $1`
   return {
-    /** A new key in one round trip; no row when the key is known. Nothing is looked up before. */
+    /**
+     * A new key in one round trip; no row when the key is known. A key that is known draws no number from the sequence,
+     * since that would be a write.
+     */
     insert: {
       text: `INSERT INTO ${records}
       (digest, scope_id, idempotency_key, claim_id, operation, request_fingerprint, on_lease_over, retention_ms, tombstone_ms,
@@ -34,7 +37,7 @@ export function queriesFor(schema: string) {
         t.now + $10::bigint * interval '1 millisecond',
         CASE WHEN $8::bigint IS NULL THEN 'infinity' ELSE t.now + $8::bigint * interval '1 millisecond' END,
         1, 1, 1, 'in_progress', 'started', '[]', t.now, t.now
-      FROM ${now}
+      FROM ${now} WHERE NOT EXISTS (SELECT FROM ${records} WHERE digest = $1)
       ON CONFLICT (digest) DO NOTHING
       RETURNING id, ${milliseconds('created_at')} AS now`,
       gives: ['id', 'now'],

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto'
+import type { Fingerprint } from '../../src/engine/fingerprint/fingerprint.js'
+import { keyOf } from '../../src/engine/key.js'
+import { scopeOf } from '../../src/engine/scope.js'
+import type { Completion, Store } from '../../src/engine/store.js'
+import type { Reservation } from '../../src/engine/verdict.js'
+
+/** What was reached. pgbench tells no percentiles. */
+export interface Load {
+  readonly perSecond: number
+  readonly p50Ms?: number
+  readonly p99Ms?: number
+}
+
+interface Wanted {
+  readonly concurrency: number
+  readonly seconds: number
+  readonly kind: 'pairs' | 'replays'
+}
+
+const scope = scopeOf('bench')
+
+/** A payment's answer, of the usual size. */
+export const body = Buffer.from(JSON.stringify({ id: 'pay_1', status: 'created', note: 'x'.repeat(160) }))
+
+const completion: Completion = {
+  answer: { kind: 'kept', status: 201, headers: [['content-type', 'application/json']], body },
+  answerVersion: 1,
+}
+
+/** As many callers as asked for, each of whom asks again as soon as it was answered, until the time is up. */
+export async function load<Tx>(store: Store<Tx>, { concurrency, seconds, kind }: Wanted): Promise<Load> {
+  const run = randomUUID()
+  const times: number[] = []
+  const until = performance.now() + seconds * 1_000
+  const known = reservation(`${run}-known`)
+  if (kind === 'replays') await pair(store, known)
+
+  async function caller(number: number): Promise<void> {
+    for (let turn = 0; performance.now() < until; turn++) {
+      const startedAt = performance.now()
+      if (kind === 'pairs') await pair(store, reservation(`${run}-${number}-${turn}`))
+      else await replay(store, known)
+      times.push(performance.now() - startedAt)
+    }
+  }
+  const startedAt = performance.now()
+  await Promise.all(Array.from({ length: concurrency }, (_, number) => caller(number)))
+  const elapsedMs = performance.now() - startedAt
+  times.sort((a, b) => a - b)
+  const at = (share: number) => times[Math.floor(times.length * share)] ?? Number.NaN
+  return { perSecond: (times.length / elapsedMs) * 1_000, p50Ms: at(0.5), p99Ms: at(0.99) }
+}
+
+async function pair<Tx>(store: Store<Tx>, asked: Reservation): Promise<void> {
+  const verdict = await store.reserve(asked)
+  if (verdict.kind !== 'reserved') throw new Error(`a new key was ${verdict.kind}`)
+  if ((await store.complete(verdict.claim, completion)) === false) throw new Error('a claim was lost')
+}
+
+async function replay<Tx>(store: Store<Tx>, known: Reservation): Promise<void> {
+  const verdict = await store.reserve(known)
+  if (verdict.kind !== 'completed') throw new Error(`a known key was ${verdict.kind}`)
+}
+
+function reservation(key: string): Reservation {
+  return {
+    scope,
+    key: keyOf(key),
+    claimId: key,
+    operation: 'payments.create',
+    fingerprints: ['sha256-v1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' as Fingerprint],
+    onLeaseOver: 'doubt',
+    onExpired: 'run',
+    leaseMs: 30_000,
+    retentionMs: 86_400_000,
+    tombstoneMs: 86_400_000,
+  }
+}
