@@ -4,16 +4,21 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 /**
  * Every program in README and docs runs as a reader would paste it: in a process of its own, in a directory outside of
- * this repository that has `hapax` installed and nothing else, JavaScript by plain Node. It prints what its
- * `// prints:` comments say, in that order. Together they pass the type checker.
+ * this repository that has `hapax` installed and the databases' packages, JavaScript by plain Node. It prints what its
+ * `// prints:` comments say, in that order. Together they pass the type checker. Those that want PostgreSQL are given a
+ * database of their own.
  */
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const workplace = mkdtempSync(join(tmpdir(), 'hapax-docs-'))
 const run = promisify(execFile)
+
+const serverUrl = process.env.HAPAX_TEST_POSTGRES_URL
+const database = `docs_${process.pid}`
 
 interface Program {
   readonly title: string
@@ -24,18 +29,25 @@ interface Program {
 
 const pages = ['README.md', 'examples/sandbox/README.md', ...pagesUnder('docs')]
 const programs = pages.flatMap(programsOf)
+const wantPostgres = programs.filter(({ text }) => text.includes('DATABASE_URL'))
+const runnable = serverUrl === undefined ? programs.filter((program) => !wantPostgres.includes(program)) : programs
 
-beforeAll(() => {
+beforeAll(async () => {
+  await onServer(`CREATE DATABASE ${database}`)
   const modules = join(workplace, 'node_modules')
   mkdirSync(join(modules, '@types'), { recursive: true })
   symlinkSync(root, join(modules, 'hapax'))
-  for (const name of ['libsql', '@types/node']) symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  for (const name of ['libsql', 'pg', '@types/node', '@types/pg'])
+    symlinkSync(join(root, 'node_modules', name), join(modules, name))
   for (const { directory, file, text } of programs) {
     mkdirSync(directory, { recursive: true })
     writeFileSync(join(directory, file), text)
   }
 })
-afterAll(() => rmSync(workplace, { recursive: true, force: true }))
+afterAll(async () => {
+  rmSync(workplace, { recursive: true, force: true })
+  await onServer(`DROP DATABASE ${database}`)
+})
 
 describe('a program in the docs', () => {
   test('stands in the README, in at most fifteen lines', () => {
@@ -43,16 +55,27 @@ describe('a program in the docs', () => {
     expect(first?.text.trim().split('\n').length).toBeLessThanOrEqual(15)
   })
 
-  test.each(programs.map((program) => [program.title, program] as const))(
+  test.each(runnable.map((program) => [program.title, program] as const))(
     'works when pasted: %s',
     async (_, program) => {
       const tsx = join(root, 'node_modules', '.bin', 'tsx')
       const runtime = program.file.endsWith('.mjs') ? process.execPath : tsx
-      const { stdout } = await run(runtime, [program.file], { cwd: program.directory, timeout: 30_000 })
+      const { stdout } = await run(runtime, [program.file], {
+        cwd: program.directory,
+        timeout: 30_000,
+        env: { ...process.env, DATABASE_URL: databaseUrl() },
+      })
       const promised = [...program.text.matchAll(/\/\/ prints: (.*)$/gm)].map(([, line]) => line)
       if (promised.length > 0) expect(stdout.trimEnd().split('\n')).toEqual(promised)
     },
   )
+
+  if (serverUrl === undefined) {
+    test.skip.each(wantPostgres.map(({ title }) => title))(
+      'works when pasted: %s (skipped: no PostgreSQL, set HAPAX_TEST_POSTGRES_URL)',
+      () => {},
+    )
+  }
 
   test('passes the type checker', async () => {
     const config = {
@@ -68,6 +91,20 @@ describe('a program in the docs', () => {
     expect(stdout).toBe('')
   })
 })
+
+async function onServer(statement: string): Promise<void> {
+  if (serverUrl === undefined) return
+  const client = new pg.Client(serverUrl)
+  await client.connect()
+  await client.query(statement)
+  await client.end()
+}
+
+function databaseUrl(): string {
+  const url = new URL(serverUrl ?? 'postgres://127.0.0.1/none')
+  url.pathname = `/${database}`
+  return url.href
+}
 
 function pagesUnder(folder: string): string[] {
   const found = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
