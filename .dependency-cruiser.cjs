@@ -24,7 +24,8 @@ const parts = {
   conformance: { imports: ['engine', 'http'], modules: ['assert', 'crypto'] },
   cli: {
     imports: ['engine', 'stores', 'effects', 'inbox', 'workers', 'http', 'admin', 'telemetry', 'client', 'conformance'],
-    modules: ['commander', 'fs', 'path', 'process', 'url', 'util'],
+    // The command line has no application to hand it a driver, so it takes the one that is installed.
+    modules: ['commander', 'fs', 'path', 'pg', 'postgres', 'process', 'url', 'util'],
   },
   // The entry point `hapax`. A store has an entry point of its own: who takes one does not load the others.
   index: { imports: ['engine', 'effects', 'inbox', 'workers', 'http'] },

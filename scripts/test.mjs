@@ -8,6 +8,7 @@ import { buildScripts } from './build.mjs'
 import { count } from './count.mjs'
 import { install, requireNode } from './install.mjs'
 import { printTimes, runPart, runScript } from './parts.mjs'
+import { startPgbouncer } from './pgbouncer.mjs'
 import { startPostgres } from './postgres.mjs'
 import { exitOnSignals } from './processes.mjs'
 import { reportSkips, runVitest } from './vitest.mjs'
@@ -35,30 +36,33 @@ async function runEverything() {
 }
 
 async function runTests() {
-  const postgres = await startServer()
+  const postgres = await startServer('PostgreSQL', startPostgres)
+  const pgbouncer = await startServer('pgbouncer', (say) => startPgbouncer(postgres, say))
   await add('tests', async () => {
-    const { passed, ...found } = await runVitest(isAcceptanceOnly ? 'test/acceptance' : '', postgres)
+    const { passed, ...found } = await runVitest(isAcceptanceOnly ? 'test/acceptance' : '', { postgres, pgbouncer })
     results = found
     return passed ? 'passed' : 'failed'
   })
-  if (postgres.kind === 'running') await postgres.stop()
+  for (const server of [pgbouncer, postgres]) if (server.kind === 'running') await server.stop()
 }
 
 /**
  * Tests that need a server we do not have say so and are skipped; on CI that fails the run.
  *
+ * @param {'PostgreSQL' | 'pgbouncer'} name
+ * @param {(say: (line: string) => void) => Promise<import('./postgres.mjs').Postgres>} start
  * @returns {Promise<import('./postgres.mjs').Postgres>}
  */
-async function startServer() {
+async function startServer(name, start) {
   /** @type {import('./postgres.mjs').Postgres} */
-  let postgres = { kind: 'missing', reason: 'it could not be looked for' }
-  await add('postgres', async () => {
-    postgres = await startPostgres(console.log)
-    console.log(postgres.kind === 'running' ? `from ${postgres.source}` : `no PostgreSQL: ${postgres.reason}`)
-    if (postgres.kind === 'running') return 'passed'
+  let server = { kind: 'missing', reason: 'it could not be looked for' }
+  await add(name.toLowerCase(), async () => {
+    server = await start(console.log)
+    console.log(server.kind === 'running' ? `from ${server.source}` : `no ${name}: ${server.reason}`)
+    if (server.kind === 'running') return 'passed'
     return process.env.CI === 'true' ? 'failed' : 'skipped'
   })
-  return postgres
+  return server
 }
 
 /**

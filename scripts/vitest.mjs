@@ -24,23 +24,30 @@ const report = join(root, '.cache', 'vitest.json')
 
 /**
  * @param {string} filter the part of `test` to run
- * @param {import('./postgres.mjs').Postgres} postgres
+ * @param {{ postgres: import('./postgres.mjs').Postgres, pgbouncer: import('./postgres.mjs').Postgres }} servers
  * @returns {Promise<Results & { passed: boolean }>}
  */
-export async function runVitest(filter, postgres) {
+export async function runVitest(filter, { postgres, pgbouncer }) {
   // A report of the last run must not speak for one that crashed.
   rmSync(report, { force: true })
   mkdirSync(dirname(report), { recursive: true })
   const passed = await run(
     `vitest run --reporter=default --reporter=json --outputFile.json=${relative(root, report)} ${filter}`,
-    {
-      env:
-        postgres.kind === 'running'
-          ? { HAPAX_TEST_POSTGRES_URL: postgres.url }
-          : { HAPAX_TEST_POSTGRES_MISSING: postgres.reason },
-    },
+    { env: { ...told('POSTGRES', postgres), ...told('PGBOUNCER', pgbouncer) } },
   )
   return { passed, ...resultsOf(JSON.parse(readFileSync(report, 'utf8'))) }
+}
+
+/**
+ * Where the tests find a server, or why there is none.
+ *
+ * @param {'POSTGRES' | 'PGBOUNCER'} name
+ * @param {import('./postgres.mjs').Postgres} server
+ * @returns {Record<string, string>}
+ */
+function told(name, server) {
+  if (server.kind === 'running') return { [`HAPAX_TEST_${name}_URL`]: server.url }
+  return { [`HAPAX_TEST_${name}_MISSING`]: server.reason }
 }
 
 /**

@@ -1,6 +1,6 @@
-import { accessSync, constants, readdirSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import process from 'node:process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { folderWith } from '../executables.mjs'
 
 /** Where packages for Debian, Red Hat, Homebrew and Postgres.app put a server, one folder per version. */
 const versioned = [
@@ -17,8 +17,7 @@ const versioned = [
  * @type {import('../postgres.mjs').BinarySource}
  */
 export async function installedBinaries() {
-  const onPath = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
-  const folder = [...onPath, ...versioned.flatMap(versionsIn)].find(holdsServer)
+  const folder = folderWith(['postgres', 'initdb'], versioned.flatMap(versionsIn))
   if (folder === undefined) throw new Error('no PostgreSQL is installed')
   return { folder, source: folder, reach: 'shared' }
 }
@@ -37,15 +36,5 @@ function list(folder) {
     return readdirSync(folder)
   } catch {
     return []
-  }
-}
-
-/** @param {string} folder */
-function holdsServer(folder) {
-  try {
-    for (const name of ['postgres', 'initdb']) accessSync(join(folder, name), constants.X_OK)
-    return true
-  } catch {
-    return false
   }
 }

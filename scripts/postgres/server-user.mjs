@@ -1,4 +1,4 @@
-/** PostgreSQL refuses to run as root, so root runs it as somebody else. */
+/** PostgreSQL and pgbouncer refuse to run as root, so root runs them as somebody else. */
 import { lchownSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -17,7 +17,7 @@ export function serverUser() {
     .split('\n')
     .map((line) => line.split(':'))
   const account = ['postgres', 'nobody'].map((name) => accounts.find(([first]) => first === name)).find(Boolean)
-  if (account === undefined) throw new Error('root cannot run PostgreSQL, and there is no user postgres or nobody')
+  if (account === undefined) throw new Error('root cannot run it, and there is no user postgres or nobody')
   return { uid: Number(account[2]), gid: Number(account[3]) }
 }
 

@@ -2,12 +2,26 @@ import { fileURLToPath } from 'node:url'
 import { HapaxError } from '../kernel/errors.js'
 
 /** The database that a command works on. */
-export interface Database {
+export type Database = SqliteDatabase | PostgresDatabase
+
+export interface SqliteDatabase {
   readonly kind: 'sqlite'
   readonly path: string
 }
 
-const accepted = 'Give the path of a SQLite file, or the same as sqlite:<path> or file:<path>.'
+export interface PostgresDatabase {
+  readonly kind: 'postgres'
+  /** May hold a password, and is never printed. */
+  readonly url: string
+  /** The same for people, without a password. */
+  readonly label: string
+}
+
+/** How a command's help speaks of its argument. */
+export const databaseArgument = 'postgres://<user>@<host>/<database>, or the path of a SQLite file'
+
+const accepted =
+  'Give postgres://<user>@<host>/<database>, or the path of a SQLite file, or sqlite:<path> or file:<path>.'
 
 /** Reads what the command line names: a path, or a URL. */
 export function databaseOf(text: string): Database {
@@ -21,10 +35,16 @@ export function databaseOf(text: string): Database {
       return { kind: 'sqlite', path: filePath(text) }
     case 'postgres':
     case 'postgresql':
-      throw new HapaxError('store_unknown', `Postgres is not available in this release yet. ${accepted}`)
+      return { kind: 'postgres', url: text, label: labelOf(text) }
     default:
       throw new HapaxError('store_unknown', `No store is known by the scheme "${scheme}:". ${accepted}`)
   }
+}
+
+/** What only PostgreSQL has: whoever asks for it of a SQLite file expects something else. */
+export function refuseForSqlite(flag: string, given: unknown): void {
+  if (given === undefined) return
+  throw new HapaxError('store_unknown', `A SQLite file knows no ${flag}. Leave it out, or give postgres://….`)
 }
 
 /** `file:///var/data.db` is a URL, `file:data.db` is a relative path. */
@@ -37,4 +57,18 @@ function filePath(text: string): string {
       cause: error,
     })
   }
+}
+
+/**
+ * A password may also stand behind the question mark, so nothing after it is shown. A character of a password that
+ * should have been encoded can make its rest look like the name of the database: such a URL is refused unseen.
+ */
+function labelOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^postgres(ql)?:\/\//i.test(text) || url.hash !== '' || url.pathname.includes('@')) {
+    const advice = 'Special characters in a password are written with a percent sign, like %40 for @ and %2F for /.'
+    throw new HapaxError('store_unknown', `This is no URL of a PostgreSQL database. ${accepted} ${advice}`)
+  }
+  const user = url.username === '' ? '' : `${url.username}@`
+  return `postgres://${user}${url.host}${url.pathname}`
 }

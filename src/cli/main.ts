@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addDoctor } from './doctor.js'
 import { exitCodes, reportFailure } from './exit.js'
 import { addMigrate } from './migrate.js'
+import { addRights } from './rights.js'
 
 /** The command `hapax`. Each subcommand has a file of its own. */
 
@@ -24,6 +26,8 @@ const program = new Command('hapax')
   .exitOverride()
 
 addMigrate(program)
+addDoctor(program)
+addRights(program)
 
 try {
   await program.parseAsync()

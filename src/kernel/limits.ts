@@ -92,4 +92,12 @@ export const postgresBounds = {
   oldestVersion: 14,
   /** No lease is judged by the application's clock, but logs are read by it: further apart than this they mislead. */
   clockApartMs: 5 * second,
+  /** Statements of one kind that are under way at once: while one is flushed to disk, the next is gathered. */
+  lanes: 2,
+  /** Operations that share one statement. More of them gain little, and all of them fail together. */
+  batch: 128,
+  /** Bodies above this travel alone: a batch is text, and twice as long as its bodies. */
+  batchedBodyBytes: 64 * 1024,
+  /** A statement that takes this long waits for a lock or a disk in trouble; others need not wait with it. */
+  laneMs: 100,
 } as const

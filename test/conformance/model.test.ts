@@ -6,6 +6,9 @@ import { expect, test } from 'vitest'
 import { isExpired } from '../../dist/engine/transitions.js'
 import { memoryHarness } from './memory-harness.js'
 import { aStep, callOf, type History, happeningsOf, type ModelStep, names, type Standing } from './model-steps.js'
+import { postgresHarness } from './postgres-harness.js'
+import { pgLibrary, postgresJs } from './postgres-libraries.js'
+import { direct } from './postgres-ways.js'
 import { sqliteHarness } from './sqlite-harness.js'
 
 /**
@@ -28,6 +31,22 @@ test('the sqlite store says and holds at every step what the memory store does',
     { numRuns: 25 },
   )
 })
+
+const toPostgres = direct()
+
+const postgresTitle = 'the postgres store says and holds at every step what the memory store does'
+if ('missing' in toPostgres) test.skip(`${postgresTitle} (skipped: ${toPostgres.missing})`, () => {})
+else
+  test.each([
+    postgresHarness({ name: 'by pg', library: pgLibrary, ...toPostgres }),
+    postgresHarness({ name: 'by postgres.js', library: postgresJs, ...toPostgres }),
+    postgresHarness({ name: 'by pg under row security', library: pgLibrary, ...toPostgres, rowSecurity: 'scope' }),
+  ] as StoreHarness<unknown>[])(`${postgresTitle}, $name`, { timeout: 120_000 }, async (harness) => {
+    await fc.assert(
+      fc.asyncProperty(histories, (steps) => playTogether([memoryHarness, harness], steps)),
+      { numRuns: 15 },
+    )
+  })
 
 const histories = fc.array(aStep, { minLength: 10, maxLength: 30, size: 'max' })
 

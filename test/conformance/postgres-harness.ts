@@ -30,21 +30,20 @@ async function freshSchema<Tx>(way: Way<Tx>): Promise<StoreBench<Tx>> {
   const nodes = new Map<Store<Tx>, { readonly proxy: PostgresProxy; readonly node: LibraryNode<Tx> }>()
   await migratePostgres({ pool: owner, schema })
   await owner.query(`CREATE TABLE ${schema}.rides (name text NOT NULL)`)
-  await owner.query(`CREATE TABLE ${schema}.pinned (at timestamptz NOT NULL)`)
+  await owner.query(`CREATE TABLE ${schema}.pinned AS SELECT to_timestamp(0) AS at`)
   await owner.query(`CREATE OR REPLACE FUNCTION ${schema}.clock() RETURNS timestamptz LANGUAGE sql STABLE
     AS $$ SELECT at FROM ${schema}.pinned $$`)
   const role = rowSecurity === 'off' ? undefined : await servingRole(owner, schema)
   return {
     async open() {
       const proxy = await postgresProxy(role === undefined ? url : asRole(url, role))
-      const node = library.connect(proxy.url, { schema, connection, rowSecurity })
+      const node = library.connect(proxy.url, { schema, connection, rowSecurity, statementTimeout: '20s' })
       await node.store.open()
       nodes.set(node.store, { proxy, node })
       return node.store
     },
     async setTime(ms) {
-      await owner.query(`DELETE FROM ${schema}.pinned`)
-      await owner.query(`INSERT INTO ${schema}.pinned VALUES (to_timestamp($1::float8 / 1000))`, [ms])
+      await owner.query(`UPDATE ${schema}.pinned SET at = to_timestamp($1::float8 / 1000)`, [ms])
     },
     async dispose() {
       for (const { proxy, node } of nodes.values()) {

@@ -15,7 +15,7 @@ export interface LibraryNode<Tx> {
   end(): Promise<void>
 }
 
-const connections = 4
+export const connections = 4
 
 export const pgLibrary: ClientLibrary<pg.PoolClient> = {
   name: 'pg',
@@ -34,6 +34,7 @@ export const postgresJs: ClientLibrary<postgres.TransactionSql> = {
       max: connections,
       fetch_types: false,
       backoff: () => 0,
+      // This library names its own COMMIT too, which no pooler in transaction mode knows on its next connection.
       prepare: options.connection === 'direct',
       onnotice: () => undefined,
     })

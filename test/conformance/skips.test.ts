@@ -1,6 +1,8 @@
 import { storeConformance } from 'hapax/conformance'
 import { expect, test } from 'vitest'
 import { memoryHarness } from './memory-harness.js'
+import { postgresHarness } from './postgres-harness.js'
+import { pgLibrary } from './postgres-libraries.js'
 import { sqliteHarness } from './sqlite-harness.js'
 
 /**
@@ -38,6 +40,11 @@ test('the memory store skips what it is allowed to skip, and nothing else', () =
 
 test('the sqlite store skips nothing', () => {
   expect(skippedBy(storeConformance(sqliteHarness))).toEqual([])
+})
+
+test('the postgres store skips nothing', () => {
+  const nowhere = { serverUrl: '', url: '', connection: 'direct' } as const
+  expect(skippedBy(storeConformance(postgresHarness({ name: 'postgres', library: pgLibrary, ...nowhere })))).toEqual([])
 })
 
 test('no two promises of the suite share a name', () => {

@@ -1,76 +1,80 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { recordsOf } from './database.js'
 import { acme, ask, coffee, pay, post } from './payment-client.js'
-import { type SandboxProcess, startSandbox } from './sandbox-process.js'
-
-let sandbox: SandboxProcess
-beforeAll(async () => {
-  sandbox = await startSandbox()
-})
+import type { SandboxProcess } from './sandbox-process.js'
+import { onEachDatabase, type TestDatabase } from './test-database.js'
 
 const problemJson = 'application/problem+json'
 
-test('the largest amount comes back as the number it was', async () => {
-  const amountCents = Number.MAX_SAFE_INTEGER
-  const { json } = await pay(sandbox, { body: { ...coffee, amountCents } })
-  expect((await ask(sandbox, `/payments/${json.id}`, { headers: acme })).json.amountCents).toBe(amountCents)
-})
-
-describe('a request that is refused reserves nothing', () => {
-  test('401 without a token or with an unknown one, and it says which scheme', async () => {
-    const key = randomUUID()
-    for (const authorization of [undefined, 'Bearer', 'Bearer ohk_test_nobody', 'Basic b2hrX3Rlc3RfYWNtZTo=']) {
-      const headers = { 'idempotency-key': key, ...(authorization !== undefined && { authorization }) }
-      const refused = await post(sandbox, JSON.stringify(coffee), headers)
-      expect(refused).toMatchObject({ status: 401, json: { code: 'unauthenticated' } })
-      expect(refused.headers.get('www-authenticate')).toMatch(/^Bearer realm=/)
-    }
-    expect((await ask(sandbox, '/payments/pay_1')).status).toBe(401)
-    expect(recordsOf(sandbox.dataDir, key)).toEqual([])
+onEachDatabase((fresh) => {
+  let database: TestDatabase
+  let sandbox: SandboxProcess
+  beforeAll(async () => {
+    database = await fresh()
+    sandbox = await database.start()
   })
 
-  test('400, 413 and 415 for a body that is no JSON, over 1 MB, or of another kind', async () => {
-    const key = randomUUID()
-    const headers = { ...acme, 'idempotency-key': key }
-    for (const body of ['', '{', 'null null', new Uint8Array([0x22, 0xff, 0x22])]) {
-      expect(await post(sandbox, body, headers)).toMatchObject({ status: 400, json: { code: 'body_not_json' } })
-    }
-    const large = JSON.stringify({ ...coffee, filler: 'x'.repeat(1_000_000) })
-    expect(await post(sandbox, large, headers)).toMatchObject({ status: 413, json: { code: 'body_too_large' } })
-    for (const kind of [{ 'content-type': 'text/plain' }, { 'content-encoding': 'gzip' }]) {
-      const refused = await post(sandbox, JSON.stringify(coffee), { ...headers, ...kind })
-      expect(refused).toMatchObject({ status: 415, json: { code: 'media_type_unsupported' } })
-    }
-    expect(recordsOf(sandbox.dataDir, key)).toEqual([])
-    expect((await pay(sandbox, { key })).status).toBe(201)
+  test('the largest amount comes back as the number it was', async () => {
+    const amountCents = Number.MAX_SAFE_INTEGER
+    const { json } = await pay(sandbox, { body: { ...coffee, amountCents } })
+    expect((await ask(sandbox, `/payments/${json.id}`, { headers: acme })).json.amountCents).toBe(amountCents)
   })
-})
 
-test('404 for what does not exist, 405 with Allow for another method', async () => {
-  for (const path of ['/', '/payment', '/payments/', '/payments/a/b', '//', '/%zz']) {
-    expect(await ask(sandbox, path, { headers: acme })).toMatchObject({ status: 404, json: { code: 'not_found' } })
-  }
-  expect(await ask(sandbox, '/payments/pay_1', { headers: acme })).toMatchObject({
-    status: 404,
-    json: { code: 'payment_not_found' },
+  describe('a request that is refused reserves nothing', () => {
+    test('401 without a token or with an unknown one, and it says which scheme', async () => {
+      const key = randomUUID()
+      for (const authorization of [undefined, 'Bearer', 'Bearer ohk_test_nobody', 'Basic b2hrX3Rlc3RfYWNtZTo=']) {
+        const headers = { 'idempotency-key': key, ...(authorization !== undefined && { authorization }) }
+        const refused = await post(sandbox, JSON.stringify(coffee), headers)
+        expect(refused).toMatchObject({ status: 401, json: { code: 'unauthenticated' } })
+        expect(refused.headers.get('www-authenticate')).toMatch(/^Bearer realm=/)
+      }
+      expect((await ask(sandbox, '/payments/pay_1')).status).toBe(401)
+      expect(await database.recordsOf(key)).toEqual([])
+    })
+
+    test('400, 413 and 415 for a body that is no JSON, over 1 MB, or of another kind', async () => {
+      const key = randomUUID()
+      const headers = { ...acme, 'idempotency-key': key }
+      for (const body of ['', '{', 'null null', new Uint8Array([0x22, 0xff, 0x22])]) {
+        expect(await post(sandbox, body, headers)).toMatchObject({ status: 400, json: { code: 'body_not_json' } })
+      }
+      const large = JSON.stringify({ ...coffee, filler: 'x'.repeat(1_000_000) })
+      expect(await post(sandbox, large, headers)).toMatchObject({ status: 413, json: { code: 'body_too_large' } })
+      for (const kind of [{ 'content-type': 'text/plain' }, { 'content-encoding': 'gzip' }]) {
+        const refused = await post(sandbox, JSON.stringify(coffee), { ...headers, ...kind })
+        expect(refused).toMatchObject({ status: 415, json: { code: 'media_type_unsupported' } })
+      }
+      expect(await database.recordsOf(key)).toEqual([])
+      expect((await pay(sandbox, { key })).status).toBe(201)
+    })
   })
-  const onList = await ask(sandbox, '/payments', { headers: acme })
-  expect([onList.status, onList.headers.get('allow')]).toEqual([405, 'POST'])
-  const onOne = await ask(sandbox, '/payments/pay_1', { method: 'DELETE', headers: acme })
-  expect([onOne.status, onOne.headers.get('allow')]).toEqual([405, 'GET'])
-})
 
-test('every problem says type, title, status, detail, code and whether to retry, and is never cached', async () => {
-  const { headers, json } = await ask(sandbox, '/nothing')
-  expect(headers.get('content-type')).toBe(problemJson)
-  expect(headers.get('cache-control')).toBe('no-store')
-  expect(json).toEqual({
-    type: 'urn:problem-type:hapax:not_found',
-    title: expect.any(String),
-    status: 404,
-    detail: expect.any(String),
-    code: 'not_found',
-    retryable: false,
+  test('404 for what does not exist, 405 with Allow for another method', async () => {
+    for (const path of ['/', '/payment', '/payments/', '/payments/a/b', '//', '/%zz']) {
+      expect(await ask(sandbox, path, { headers: acme })).toMatchObject({ status: 404, json: { code: 'not_found' } })
+    }
+    expect(await ask(sandbox, '/payments/pay_1', { headers: acme })).toMatchObject({
+      status: 404,
+      json: { code: 'payment_not_found' },
+    })
+    const onList = await ask(sandbox, '/payments', { headers: acme })
+    expect([onList.status, onList.headers.get('allow')]).toEqual([405, 'POST'])
+    const onOne = await ask(sandbox, '/payments/pay_1', { method: 'DELETE', headers: acme })
+    expect([onOne.status, onOne.headers.get('allow')]).toEqual([405, 'GET'])
+  })
+
+  test('every problem says type, title, status, detail, code and whether to retry, and is never cached', async () => {
+    const { headers, json } = await ask(sandbox, '/nothing')
+    expect(headers.get('content-type')).toBe(problemJson)
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(json).toEqual({
+      type: 'urn:problem-type:hapax:not_found',
+      title: expect.any(String),
+      status: 404,
+      detail: expect.any(String),
+      code: 'not_found',
+      retryable: false,
+    })
   })
 })

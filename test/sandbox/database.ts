@@ -6,8 +6,10 @@ import type { SandboxProcess } from './sandbox-process.js'
 
 /** What lies in the database of a sandbox, whether it runs or not. Read without Hapax, which is not believed here. */
 
+export type Customer = Pick<typeof coffee, 'customerId'>
+
 /** The ids of a customer's payments. */
-export function paymentsOf(dataDir: string, { customerId } = coffee): unknown[] {
+export function paymentsOf(dataDir: string, { customerId }: Customer = coffee): unknown[] {
   const rows = select(dataDir, 'SELECT id FROM payments WHERE customer_id = ?', customerId)
   return rows.map((row) => row.id)
 }
@@ -23,7 +25,7 @@ export async function untilRunning({ dataDir }: SandboxProcess, key: string): Pr
   await vi.waitFor(look, { timeout: 5_000, interval: 20 })
 }
 
-type Row = Readonly<Record<string, unknown>>
+export type Row = Readonly<Record<string, unknown>>
 
 function select(dataDir: string, sql: string, parameter: string): Row[] {
   const database = new Database(join(dataDir, 'hapax.db'), { timeout: 2_000 })

@@ -1,38 +1,44 @@
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
-import { paymentsOf, recordsOf, untilRunning } from './database.js'
+import { expect, test } from 'vitest'
+import { paymentsOf } from './database.js'
+import { expectUnavailable, onceCreated } from './expectations.js'
 import { type Answer, acme, ask, exchange, pay } from './payment-client.js'
-import { type SandboxProcess, startSandbox } from './sandbox-process.js'
+import { startSandbox } from './sandbox-process.js'
+import { onEachDatabase, untilRunning } from './test-database.js'
 
-test.concurrent('killed in the middle of a payment: the retry waits for the lease, runs, and creates exactly one', async () => {
-  const killed = await startSandbox({ env: { SANDBOX_DELAY_MS: '60000', SANDBOX_LEASE_SECONDS: '1' } })
-  const running = pay(killed, { key: 'k' }).catch(() => 'cut off')
-  await untilRunning(killed, 'k')
-  await killed.stop('SIGKILL')
-  expect(await running).toBe('cut off')
-  expect(paymentsOf(killed.dataDir)).toEqual([])
+onEachDatabase((fresh) => {
+  test.concurrent('killed in the middle of a payment: the retry waits for the lease, runs, and creates exactly one', async () => {
+    const database = await fresh()
+    const killed = await database.start({ SANDBOX_DELAY_MS: '60000', SANDBOX_LEASE_SECONDS: '1' })
+    const running = pay(killed, { key: 'k' }).catch(() => 'cut off')
+    await untilRunning(database, 'k')
+    await killed.stop('SIGKILL')
+    expect(await running).toBe('cut off')
+    expect(await database.paymentsOf()).toEqual([])
 
-  const next = await startSandbox({ dataDir: killed.dataDir })
-  const created = await onceCreated(next, 'k')
-  expect(created.headers.get('idempotent-replayed')).toBeNull()
-  expect((await pay(next, { key: 'k' })).text).toBe(created.text)
-  expect(paymentsOf(killed.dataDir)).toEqual([created.json.id])
-  expect(recordsOf(killed.dataDir, 'k')).toEqual([{ scope_id: 'acme', status: 'completed', attempt: 2 }])
-})
+    const next = await database.start()
+    const created = await onceCreated(next, 'k')
+    expect(created.headers.get('idempotent-replayed')).toBeNull()
+    expect((await pay(next, { key: 'k' })).text).toBe(created.text)
+    expect(await database.paymentsOf()).toEqual([created.json.id])
+    expect(await database.recordsOf('k')).toEqual([{ scope_id: 'acme', status: 'completed', attempt: 2 }])
+  })
 
-test.concurrent('frozen past its lease: another process creates the payment, the late one only hands it on', async () => {
-  const frozen = await startSandbox({ env: { SANDBOX_DELAY_MS: '1500', SANDBOX_LEASE_SECONDS: '2' } })
-  const other = await startSandbox({ dataDir: frozen.dataDir })
-  const late = pay(frozen, { key: 'k' })
-  await untilRunning(other, 'k')
-  frozen.child.kill('SIGSTOP')
-  const created = await onceCreated(other, 'k')
-  expect(created.headers.get('idempotent-replayed')).toBeNull()
-  frozen.child.kill('SIGCONT')
-  const { status, headers, text } = await late
-  expect([status, headers.get('idempotent-replayed'), text]).toEqual([201, 'true', created.text])
-  expect(paymentsOf(frozen.dataDir)).toEqual([created.json.id])
+  test.concurrent('frozen past its lease: another process creates the payment, the late one only hands it on', async () => {
+    const database = await fresh()
+    const frozen = await database.start({ SANDBOX_DELAY_MS: '1500', SANDBOX_LEASE_SECONDS: '2' })
+    const other = await database.start()
+    const late = pay(frozen, { key: 'k' })
+    await untilRunning(database, 'k')
+    frozen.child.kill('SIGSTOP')
+    const created = await onceCreated(other, 'k')
+    expect(created.headers.get('idempotent-replayed')).toBeNull()
+    frozen.child.kill('SIGCONT')
+    const { status, headers, text } = await late
+    expect([status, headers.get('idempotent-replayed'), text]).toEqual([201, 'true', created.text])
+    expect(await database.paymentsOf()).toEqual([created.json.id])
+  })
 })
 
 test.concurrent('its files are deleted while it serves: 503, and no payment that is lost', async () => {
@@ -85,21 +91,5 @@ test.concurrent('clients that send rubbish or leave in the middle stop nothing',
   const init = { method: 'POST', headers, body: neverEnding, duplex: 'half', signal: leave.signal } as const
   await expect(fetch(`${sandbox.url}/payments`, init)).rejects.toThrow()
   expect((await pay(sandbox)).status).toBe(201)
-  expect(sandbox.printed.stderr).toBe('')
+  expect(sandbox.printed.stderr).toMatch(/^database: .*\n$/)
 })
-
-/** Retries until the lease of the attempt before is over. */
-function onceCreated(sandbox: SandboxProcess, key: string): Promise<Answer> {
-  const retry = async () => {
-    const answer = await pay(sandbox, { key })
-    expect(answer.status).toBe(201)
-    return answer
-  }
-  return vi.waitFor(retry, { timeout: 5_000, interval: 100 })
-}
-
-function expectUnavailable(answer: Answer | undefined): void {
-  expect(answer).toMatchObject({ status: 503, json: { status: 503, retry_after: 1 } })
-  expect(answer?.headers.get('content-type')).toBe('application/problem+json')
-  expect(answer?.headers.get('retry-after')).toBe('1')
-}

@@ -27,6 +27,12 @@ interface Settings {
 }
 
 const leftBehind: (() => Promise<void>)[] = []
+
+/** Removes something when the test file is done. */
+export function atEnd(remove: () => Promise<void>): void {
+  leftBehind.push(remove)
+}
+
 afterAll(async () => {
   // Last in, first out: a process ends before its directory goes.
   for (const remove of leftBehind.reverse()) await remove()
@@ -64,7 +70,7 @@ export async function refusedStart(
 
 export async function emptyDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'hapax-sandbox-'))
-  leftBehind.push(() => rm(directory, { recursive: true, force: true }))
+  atEnd(() => rm(directory, { recursive: true, force: true }))
   return directory
 }
 
@@ -82,7 +88,7 @@ function launch({ dataDir, env = {}, shell = ':' }: Settings & { readonly dataDi
     printed.stderr += chunk
   })
   const exited = once(child, 'close').then(([code]) => code as number | null)
-  leftBehind.push(async () => {
+  atEnd(async () => {
     child.kill('SIGKILL')
     await exited
   })

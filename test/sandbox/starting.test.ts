@@ -3,25 +3,30 @@ import { join } from 'node:path'
 import { sqliteStore } from 'hapax/sqlite'
 import { expect, test } from 'vitest'
 import { settingsFrom } from '../../examples/sandbox/src/settings.js'
+import { refusal } from './expectations.js'
 import { pay } from './payment-client.js'
 import { emptyDirectory, refusedStart, startSandbox } from './sandbox-process.js'
+import { onEachDatabase } from './test-database.js'
 
-test.concurrent('it says where it serves, in one line and nothing else, and creates its directory', async () => {
+test.concurrent('it says where it serves, on which database, in a line each and nothing else, and creates its directory', async () => {
   const dataDir = join(await emptyDirectory(), 'some', 'where')
   const sandbox = await startSandbox({ dataDir })
   expect((await pay(sandbox)).status).toBe(201)
   expect(sandbox.printed.stdout).toBe(`ready ${sandbox.url}\n`)
-  expect(sandbox.printed.stderr).toBe('')
+  expect(sandbox.printed.stderr).toBe(`database: SQLite, ${join(dataDir, 'hapax.db')}\n`)
   expect(new URL(sandbox.url).hostname).toBe('127.0.0.1')
 })
 
-test.concurrent('its data survives a restart, and a retry gets the same bytes', async () => {
-  const first = await startSandbox()
-  const created = await pay(first, { key: 'k' })
-  expect(await first.stop('SIGTERM')).toBe(0)
-  const second = await startSandbox({ dataDir: first.dataDir })
-  const again = await pay(second, { key: 'k' })
-  expect([again.status, again.headers.get('idempotent-replayed'), again.text]).toEqual([201, 'true', created.text])
+onEachDatabase((fresh) => {
+  test.concurrent('its data survives a restart, and a retry gets the same bytes', async () => {
+    const database = await fresh()
+    const first = await database.start()
+    const created = await pay(first, { key: 'k' })
+    expect(await first.stop('SIGTERM')).toBe(0)
+    const second = await database.start()
+    const again = await pay(second, { key: 'k' })
+    expect([again.status, again.headers.get('idempotent-replayed'), again.text]).toEqual([201, 'true', created.text])
+  })
 })
 
 test.concurrent('a setting that makes no sense is refused by its name', async () => {
@@ -36,9 +41,15 @@ test.concurrent('a setting that makes no sense is refused by its name', async ()
 })
 
 test.concurrent('what is not set, or set to nothing, has its default', () => {
-  const defaults = { port: 3000, host: '127.0.0.1', dataDir: '.hapax', delayMs: 0, lease: '30s' }
+  const defaults = {
+    port: 3000,
+    host: '127.0.0.1',
+    database: { kind: 'sqlite', dataDir: '.hapax' },
+    delayMs: 0,
+    lease: '30s',
+  }
   expect(settingsFrom({})).toEqual(defaults)
-  expect(settingsFrom({ PORT: '', HOST: '', HAPAX_DATA_DIR: '' })).toEqual(defaults)
+  expect(settingsFrom({ PORT: '', HOST: '', HAPAX_DATA_DIR: '', DATABASE_URL: '' })).toEqual(defaults)
 })
 
 test.concurrent('a port that is taken is refused, and the answer is named', async () => {
@@ -73,8 +84,3 @@ test.concurrent('a database of a newer release is refused and left as it was', a
   await store.close()
   expect(await refusedStart({ HAPAX_DATA_DIR: dataDir })).toEqual(refusal('has schema 999, this release knows'))
 })
-
-/** One line on stderr that says why and what to do, nothing on stdout, and exit code 1. */
-function refusal(reason: string) {
-  return { code: 1, stdout: '', stderr: expect.stringMatching(new RegExp(`^cannot start: [^\n]*${reason}[^\n]*\n$`)) }
-}

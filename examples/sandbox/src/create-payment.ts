@@ -12,7 +12,7 @@ import { tenantOf } from './tenant.js'
 
 /** POST /payments. Who asks and what for is settled before the key is looked at. */
 export async function createPayment(sandbox: Sandbox, request: IncomingMessage): Promise<Reply> {
-  const { hapax, policy, queries, delayMs } = sandbox
+  const { hapax, policy, database, delayMs } = sandbox
   const tenant = tenantOf(request)
   const { value, bytes } = await jsonBody(request)
   const wanted = paymentRequestOf(value)
@@ -26,7 +26,7 @@ export async function createPayment(sandbox: Sandbox, request: IncomingMessage):
       createdAt: new Date().toISOString(),
     }
     return work.commit(async ({ tx }) => {
-      await tx.run(insertPayment(queries, payment))
+      await tx.run(insertPayment(database.queries, payment))
       return jsonReply(201, shown(payment), { Location: `/payments/${payment.id}` })
     })
   })

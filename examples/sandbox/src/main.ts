@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isHapaxError } from 'hapax'
 import { route } from './routes.js'
-import { openSandbox } from './sandbox.js'
+import { closeSandbox, openSandbox } from './sandbox.js'
 import { replyServer } from './server.js'
 import { type Settings, StartRefused, settingsFrom } from './settings.js'
 import { stopOnSignal } from './stopping.js'
@@ -13,8 +13,9 @@ async function start(): Promise<void> {
   const settings = settingsFrom(process.env)
   const sandbox = await openSandbox(settings)
   const server = replyServer((request) => route(sandbox, request))
-  stopOnSignal(server, () => sandbox.hapax.close())
+  stopOnSignal(server, () => closeSandbox(sandbox))
   await listen(server, settings)
+  console.error(`database: ${sandbox.database.name}`)
   console.log(`ready ${addressOf(server)}`)
 }
 

@@ -1,51 +1,39 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Engine, engine, type Policy } from 'hapax'
-import { type SqliteStore, type SqliteTransaction, sqliteStore } from 'hapax/sqlite'
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import { createPaymentsTable, type Tables } from './payments.js'
-import { type Settings, StartRefused } from './settings.js'
+import type { Database, Transaction } from './database.js'
+import { postgresDatabase } from './postgres-database.js'
+import type { DatabaseSettings, Settings } from './settings.js'
+import { sqliteDatabase } from './sqlite-database.js'
 
 /** What every request is given. */
 export interface Sandbox {
-  readonly hapax: Engine<SqliteTransaction>
+  readonly hapax: Engine<Transaction>
   readonly policy: Policy<'reject'>
-  readonly store: SqliteStore
-  /** Builds queries and runs none: they run on the store's connection, where they can join its transaction. */
-  readonly queries: Kysely<Tables>
+  readonly database: Database
   readonly delayMs: number
 }
 
-/** Opens the database in the data directory and creates what is missing. */
-export async function openSandbox({ dataDir, delayMs, lease }: Settings): Promise<Sandbox> {
-  createDirectory(dataDir)
-  const store = sqliteStore({ path: join(dataDir, 'hapax.db') })
-  const hapax = engine({ store })
+/** Opens the database and creates what is missing. */
+export async function openSandbox({ database: where, delayMs, lease }: Settings): Promise<Sandbox> {
+  const database = await openDatabase(where)
+  const hapax = engine({ store: database.store })
   // The only effect of a payment is one transaction of this database. A crash rolls it back, so that a retry may
   // simply run.
   const policy = hapax.policy({ name: 'payments.create', retention: '24h', lease, onCrash: 'retry' })
   await hapax.open()
-  const queries = sqliteQueries()
-  await store.query(createPaymentsTable(queries))
-  return { hapax, policy, store, queries, delayMs }
+  return { hapax, policy, database, delayMs }
 }
 
-function createDirectory(dataDir: string): void {
-  try {
-    mkdirSync(dataDir, { recursive: true })
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new StartRefused(`The data directory cannot be created (${why}). Give another one in HAPAX_DATA_DIR.`)
+/** Lets what is guarded finish within the engine's bound. */
+export async function closeSandbox({ hapax, database }: Sandbox): Promise<void> {
+  await hapax.close()
+  await database.end()
+}
+
+function openDatabase(where: DatabaseSettings): Promise<Database> {
+  switch (where.kind) {
+    case 'sqlite':
+      return sqliteDatabase(where.dataDir)
+    case 'postgres':
+      return postgresDatabase(where.url)
   }
-}
-
-function sqliteQueries(): Kysely<Tables> {
-  return new Kysely({
-    dialect: {
-      createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: (db) => new SqliteIntrospector(db),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-    },
-  })
 }

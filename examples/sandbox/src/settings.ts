@@ -3,12 +3,16 @@ export interface Settings {
   /** 0 takes any free port. */
   readonly port: number
   readonly host: string
-  readonly dataDir: string
+  readonly database: DatabaseSettings
   /** Holds every payment back inside its handler, so that a person or a test can meet one that still runs. */
   readonly delayMs: number
   /** How long a crash locks a key. */
   readonly lease: `${number}s`
 }
+
+export type DatabaseSettings =
+  | { readonly kind: 'sqlite'; readonly dataDir: string }
+  | { readonly kind: 'postgres'; readonly url: string }
 
 /** A reason not to start. Its message is shown alone on a line and says what to do. */
 export class StartRefused extends Error {}
@@ -24,8 +28,19 @@ export function settingsFrom(environment: Readonly<Record<string, string | undef
   return {
     port: wholeNumber('PORT', 3000, 0, 65_535),
     host: text('HOST', '127.0.0.1'),
-    dataDir: text('HAPAX_DATA_DIR', '.hapax'),
+    database: databaseFrom(text('DATABASE_URL', ''), text('HAPAX_DATA_DIR', '.hapax')),
     delayMs: wholeNumber('SANDBOX_DELAY_MS', 0, 0, 60_000),
     lease: `${wholeNumber('SANDBOX_LEASE_SECONDS', 30, 1, 300)}s`,
   }
+}
+
+/** A URL holds a password, so that nothing of it but its scheme is shown. */
+function databaseFrom(url: string, dataDir: string): DatabaseSettings {
+  if (url === '') return { kind: 'sqlite', dataDir }
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase()
+  if (scheme === 'postgres' || scheme === 'postgresql') return { kind: 'postgres', url }
+  const what = scheme === undefined ? 'is no URL' : `has the scheme "${scheme}:"`
+  throw new StartRefused(
+    `DATABASE_URL ${what}; give postgres://user:password@host:port/database, or leave it out for SQLite.`,
+  )
 }

@@ -6,8 +6,8 @@ import type { Sandbox } from './sandbox.js'
 import { tenantOf } from './tenant.js'
 
 /** GET /payments/:id. Another tenant's payment is answered like one that does not exist. */
-export async function showPayment({ store, queries }: Sandbox, request: IncomingMessage, id: string): Promise<Reply> {
-  const { rows } = await store.query(findPayment(queries, tenantOf(request), id))
+export async function showPayment({ database }: Sandbox, request: IncomingMessage, id: string): Promise<Reply> {
+  const { rows } = await database.query(findPayment(database.queries, tenantOf(request), id))
   const [row] = rows
   if (row !== undefined) return jsonReply(200, shown(paymentOf(row)))
   throw new Problem({

@@ -18,10 +18,17 @@ export function connectionsOf<Client extends PostgresClient>(
   const given = client as Partial<PgPool & PostgresJs> | undefined
   if (typeof given?.unsafe === 'function' && typeof given.begin === 'function')
     return postgresJsConnections(client as PostgresJs<TransactionOf<Client> & PostgresJsTransaction>, use)
-  if (typeof given?.connect === 'function')
+  if (typeof given?.connect === 'function' && !isSingle(given))
     return pgConnections(client as PgPool<TransactionOf<Client> & PgClient>, use)
+  if (typeof given?.connect === 'function')
+    throw new HapaxError('store_unknown', 'This is a single pg Client. Give postgresStore a Pool: new pg.Pool({ … }).')
   throw new HapaxError(
     'store_unknown',
     'pool is neither a pg Pool nor a postgres.js client. Give new pg.Pool({ … }) or postgres(url).',
   )
+}
+
+/** A `pg` Client, which connects as a Pool does, but only once. */
+function isSingle(given: object): boolean {
+  return typeof (given as { escapeLiteral?: unknown }).escapeLiteral === 'function'
 }

@@ -18,12 +18,21 @@ export interface Session<Tx> {
   /** What the application is handed to write its own rows with. */
   readonly tx: Tx
   query(query: Query, values: readonly SqlValue[]): Promise<readonly Row[]>
+  /** The application has said all: what it still sends is refused, so that nothing comes after the last write. */
+  seal(): void
+}
+
+/** How far a transaction is: the application may send while it is open, and the store until it is over. */
+export interface Progress {
+  stage: 'open' | 'sealed' | 'over'
 }
 
 /** A statement, and the names of the columns that it gives, in order. */
 export interface Query {
   readonly text: string
   readonly gives: readonly string[]
+  /** `fresh` is never prepared under a name: a plan that was made while the table was small would be kept. */
+  readonly plan?: 'fresh'
 }
 
 /** A row in PostgreSQL's own spelling. */

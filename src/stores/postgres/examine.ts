@@ -1,12 +1,10 @@
 import type { Finding } from '../../engine/finding.js'
-import { systemClock } from '../../kernel/clock.js'
 import type { ErrorCode } from '../../kernel/errors.js'
 import { postgresBounds } from '../../kernel/limits.js'
 import type { Connections } from './connections.js'
 import type { RowSecurity } from './executor.js'
-import { type Facts, factsOf } from './facts.js'
+import { type Facts, factsOf, isSupported, type SchemaFacts } from './facts.js'
 import { schemaVersion } from './migrations/index.js'
-import { quoted, versionOf } from './schema.js'
 
 /** What the store was asked for, as far as the server must agree. */
 export interface Wanted {
@@ -20,120 +18,129 @@ export type Durability = 'required' | 'unchecked'
 
 /** Looks at everything that a promise of the store depends on. Reads only. */
 export async function examine<Tx>(connections: Connections<Tx>, wanted: Wanted): Promise<readonly Finding[]> {
-  const askedAt = systemClock.now()
-  const facts = await factsOf(connections, wanted.schema)
-  const appTime = (askedAt + systemClock.now()) / 2
-  const isReadable = !facts.missingRights.some((right) => /USAGE|migrations/.test(right))
-  const version = isReadable ? await versionOf(connections, quoted(wanted.schema)) : undefined
-  return judge({ facts, version, appTime }, wanted)
+  return judge(await factsOf(connections, wanted.schema), wanted)
 }
 
-/** What was seen. `version` is the schema's, and unknown without the right to look. */
-export interface Seen {
-  readonly facts: Facts
-  readonly version: number | undefined
-  readonly appTime: number
-}
-
-export function judge({ facts, version, appTime }: Seen, wanted: Wanted): readonly Finding[] {
+/** In the order in which one would mend: without the first, the later ones mean little. */
+export function judge(facts: Facts, wanted: Wanted): readonly Finding[] {
+  if (!isSupported(facts.version)) return [serverVersion(facts)]
   return [
     serverVersion(facts),
     writes(facts),
-    ...(version === undefined ? [] : [schema(wanted, version)]),
-    ...(version === 0 ? [] : [rights(facts), rowSecurity(facts, wanted), compression(facts)]),
+    ...schema(facts, wanted),
     synchronousCommit(facts, wanted),
     disk(facts, wanted),
     standbys(facts),
-    clock(facts, appTime),
+    clock(facts),
     statementTimeout(facts),
   ]
 }
 
 function serverVersion({ version, versionText }: Facts): Finding {
-  const oldest = postgresBounds.oldestVersion
-  if (version >= oldest * 10_000) return ok('version', `PostgreSQL ${versionText}`)
+  if (isSupported(version)) return ok('version', `PostgreSQL ${versionText}`)
   return broken(
     'version',
     'store_version_unsupported',
-    `PostgreSQL ${versionText} is too old. Upgrade to ${oldest} or later.`,
+    `PostgreSQL ${versionText} is too old. Upgrade to ${postgresBounds.oldestVersion} or later.`,
   )
 }
 
-function writes({ isStandby, isReadOnly }: Facts): Finding {
+function writes({ isStandby, isReadOnly, role }: Facts): Finding {
   if (isStandby)
     return broken('writes', 'store_read_only', 'This server is a standby and takes no writes. Connect to the primary.')
   if (isReadOnly)
     return broken(
       'writes',
       'store_read_only',
-      'Transactions are read-only here. Unset default_transaction_read_only for this role.',
+      `Transactions are read-only here. Turn default_transaction_read_only off for ${role}, the database or the server.`,
     )
   return ok('writes', 'a primary that takes writes')
 }
 
-function schema(wanted: Wanted, version: number): Finding {
-  const name = wanted.schema
-  if (version === schemaVersion) return ok('schema', `${name} is at version ${version}`)
+/** What can be said of the tables: nothing before they are there. */
+function schema(facts: Facts, wanted: Wanted): readonly Finding[] {
+  const ours = facts.schema
+  if (ours === undefined || ours.version === 0)
+    return [outdated(`There is nothing of Hapax in the schema ${wanted.schema}.`)]
+  const known = ours.version === undefined ? [] : [version(ours, ours.version, wanted)]
+  const found = [...known, rights(ours, facts)]
+  if (!ours.hasRecords) return found
+  return [...found, rowSecurity(ours, facts, wanted), table(ours, wanted)]
+}
+
+function version({ hasRecords }: SchemaFacts, version: number, { schema }: Wanted): Finding {
   if (version > schemaVersion)
     return broken(
       'schema',
       'store_schema_newer',
-      `${name} is at version ${version}, this release knows ${schemaVersion}. Install the release of hapax that wrote it, or a later one.`,
+      `${schema} is at version ${version}, this release knows ${schemaVersion}. Install the release of hapax that wrote it, or a later one.`,
     )
-  const what =
-    version === 0
-      ? `There is no schema ${name}`
-      : `${name} is at version ${version}, this release needs ${schemaVersion}`
-  return broken('schema', 'store_schema_outdated', `${what}. Run hapax migrate with the role that owns it.`)
+  if (version < schemaVersion)
+    return outdated(`${schema} is at version ${version}, this release needs ${schemaVersion}.`)
+  if (hasRecords) return ok('schema', `${schema} is at version ${version}`)
+  return broken('schema', 'store_schema_outdated', `${schema} has lost its table of records. Restore it from a backup.`)
 }
 
-function rights({ missingRights, role }: Facts): Finding {
+function outdated(what: string): Finding {
+  return broken('schema', 'store_schema_outdated', `${what} Run hapax migrate with the role that owns it, or will.`)
+}
+
+function rights({ missingRights }: SchemaFacts, { role }: Facts): Finding {
   if (missingRights.length === 0) return ok('rights', `${role} may do what serving needs`)
   return broken(
     'rights',
     'store_rights_missing',
-    `${role} lacks ${missingRights.join(', ')}. Run what hapax rights ${role} prints, with the role that owns the schema.`,
+    `${role} lacks ${missingRights.join('; ')}. Run what hapax rights ${role} prints, with the role that owns the schema.`,
   )
 }
 
-function rowSecurity({ hasRowSecurity, isBoundByRowSecurity, role }: Facts, wanted: Wanted): Finding {
+function rowSecurity(ours: SchemaFacts, { role }: Facts, wanted: Wanted): Finding {
+  const { hasRowSecurity, hasPolicy, isBoundByRowSecurity } = ours
+  const remedy = `Run what hapax rights ${role} --row-security prints, with the role that owns the schema.`
   if (wanted.rowSecurity === 'off') {
     if (!isBoundByRowSecurity) return ok('row security', 'not asked for')
     return broken(
       'row security',
       'store_rights_missing',
-      `Row security hides every record. Make the store with rowSecurity: 'scope'.`,
+      `Row security hides every record from this store. Make it with rowSecurity: 'scope'.`,
     )
   }
-  if (!hasRowSecurity)
-    return warning('row security', 'Asked for, but the table has none. Run what hapax rights --row-security prints.')
+  if (!hasRowSecurity) return warning('row security', `Asked for, but the table of records has none. ${remedy}`)
   if (!isBoundByRowSecurity)
-    return warning('row security', `Asked for, but ${role} is above it: it owns the table, or may bypass row security.`)
+    return warning(
+      'row security',
+      `Asked for, but ${role} is above it: it owns the table, or may bypass row security. Serve with another role.`,
+    )
+  if (!hasPolicy)
+    return broken('row security', 'store_rights_missing', `No policy lets anybody see a record. ${remedy}`)
   return ok('row security', 'each statement sees one scope')
 }
 
-function compression({ compression }: Facts): Finding {
-  return ok(
-    'compression',
-    compression === 'lz4' ? 'bodies by lz4' : 'bodies by pglz, this server was built without lz4',
+function table({ isLogged, compression }: SchemaFacts, { schema, durability }: Wanted): Finding {
+  if (isLogged) return ok('table', `survives a crash; bodies by ${compression}`)
+  return notDurable(
+    'table',
+    durability,
+    `Unlogged: a crash empties it, and every old key is new. ALTER TABLE ${schema}.records SET LOGGED.`,
   )
 }
 
-function synchronousCommit({ synchronousCommit }: Facts, { durability }: Wanted): Finding {
+function synchronousCommit({ synchronousCommit, role }: Facts, { durability }: Wanted): Finding {
   if (synchronousCommit !== 'off') return ok('synchronous_commit', synchronousCommit)
   return notDurable(
     'synchronous_commit',
     durability,
-    'off: a crash forgets answers that were sent. Set it to on for this role.',
+    `synchronous_commit is off: a crash forgets answers that were sent. ALTER ROLE ${role} SET synchronous_commit = on.`,
   )
 }
 
 function disk({ fsync, fullPageWrites }: Facts, { durability }: Wanted): Finding {
-  if (fsync === 'on' && fullPageWrites === 'on') return ok('disk', 'fsync and full_page_writes are on')
-  return notDurable(
+  if (fsync !== 'on')
+    return notDurable('disk', durability, `fsync is ${fsync}: a power cut loses data, or all of it. Turn it on.`)
+  if (fullPageWrites === 'on') return ok('disk', 'fsync and full_page_writes are on')
+  return warning(
     'disk',
-    durability,
-    `fsync is ${fsync} and full_page_writes ${fullPageWrites}: a power cut loses data. Turn both on.`,
+    `full_page_writes is ${fullPageWrites}: right only on a file system that never tears a page, such as ZFS. Turn it on elsewhere.`,
   )
 }
 
@@ -141,32 +148,40 @@ function notDurable(check: string, durability: Durability, says: string): Findin
   return durability === 'required' ? broken(check, 'store_not_durable', says) : warning(check, says)
 }
 
-function standbys({ synchronousStandbys, asynchronousStandbys, hiddenStandbys, synchronousCommit }: Facts): Finding {
-  if (hiddenStandbys > 0)
+function standbys({ standbys, synchronousCommit, role }: Facts): Finding {
+  const { synchronous, quorum, asynchronous, hidden, areAwaited } = standbys
+  if (hidden > 0)
     return warning(
       'standbys',
-      `${hiddenStandbys} that this role may not look at. Grant it pg_monitor, or look with another one.`,
+      `${hidden} that ${role} may not look at. GRANT pg_read_all_stats TO ${role}, or look with another role.`,
     )
-  if (synchronousStandbys > 0 && synchronousCommit !== 'local')
-    return ok(
+  const doWait = areAwaited && !['local', 'off'].includes(synchronousCommit)
+  const others = asynchronous === 0 ? '' : `, ${asynchronous} asynchronous`
+  if (doWait && quorum > 0)
+    return ok('standbys', `${quorum} in a quorum${others}: fail over to the one in the quorum that is furthest ahead`)
+  if (doWait && synchronous > 0)
+    return ok('standbys', `${synchronous} synchronous${others}: fail over to a synchronous one`)
+  if (doWait)
+    return warning(
       'standbys',
-      `${synchronousStandbys} synchronous, ${asynchronousStandbys} asynchronous: fail over to a synchronous one`,
+      'Every commit waits for a standby, and none that it waits for is attached. Start one, or change synchronous_standby_names.',
     )
-  const all = synchronousStandbys + asynchronousStandbys
+  const all = synchronous + quorum + asynchronous
   if (all === 0) return ok('standbys', 'none')
   return warning(
     'standbys',
-    `${all}, and a commit waits for none of them: failing over may lose answers that were sent. Set synchronous_standby_names, and synchronous_commit to on.`,
+    `${all}, and a commit waits for none: failing over may lose answers that were sent. Set ${
+      areAwaited ? 'synchronous_commit to on' : 'synchronous_standby_names'
+    }.`,
   )
 }
 
-function clock({ serverTime }: Facts, appTime: number): Finding {
-  const apartMs = Math.abs(serverTime - appTime)
-  const seconds = (apartMs / 1_000).toFixed(1)
-  if (apartMs <= postgresBounds.clockApartMs) return ok('clock', `${seconds} s from this machine's`)
+function clock({ clockApartMs }: Facts): Finding {
+  const seconds = (clockApartMs / 1_000).toFixed(1)
+  if (clockApartMs <= postgresBounds.clockApartMs) return ok('clock', `${seconds} s from this machine's`)
   return warning(
     'clock',
-    `${seconds} s from this machine's. Leases hold, since only the server's counts; mend it for your logs.`,
+    `${seconds} s from this machine's. Leases hold, since only the server's clock counts; set both by NTP, for your logs.`,
   )
 }
 

@@ -1,7 +1,11 @@
+import { systemClock } from '../../kernel/clock.js'
+import { postgresBounds } from '../../kernel/limits.js'
 import type { Connections, Query, Row } from './connections.js'
+import { quoted, versionOf } from './schema.js'
 
 /** What a server says about itself and about our schema, in one place; what it means is judged elsewhere. */
 export interface Facts {
+  /** The role of this connection, as SQL writes it. */
   readonly role: string
   readonly version: number
   readonly versionText: string
@@ -11,19 +15,40 @@ export interface Facts {
   readonly fsync: string
   readonly fullPageWrites: string
   readonly statementTimeoutMs: number
-  readonly serverTime: number
-  readonly synchronousStandbys: number
-  readonly asynchronousStandbys: number
+  /** How far the server's clock is from ours at least, since nobody knows how long an answer was on its way. */
+  readonly clockApartMs: number
+  readonly standbys: StandbyFacts
+  /** `undefined` where there is no such schema, and on a server too old to be asked. */
+  readonly schema: SchemaFacts | undefined
+}
+
+export interface StandbyFacts {
+  readonly synchronous: number
+  /** Of these, a commit waits for some: whichever are first. */
+  readonly quorum: number
+  readonly asynchronous: number
   /** Standbys whose kind this role may not see. */
-  readonly hiddenStandbys: number
+  readonly hidden: number
+  /** Whether the server was told to wait for a standby, there or not. */
+  readonly areAwaited: boolean
+}
+
+export interface SchemaFacts {
+  /** The last migration; 0 before the first, `undefined` where this role may not look. */
+  readonly version: number | undefined
+  readonly hasRecords: boolean
   /** The rights that serving needs and this role lacks. */
   readonly missingRights: readonly string[]
   readonly hasRowSecurity: boolean
+  readonly hasPolicy: boolean
   readonly isBoundByRowSecurity: boolean
+  /** An unlogged table is empty after a crash. */
+  readonly isLogged: boolean
   readonly compression: string
 }
 
-const server: Query = {
+/** Nothing here needs a right, and all of it is known to servers far older than those we support. */
+const aboutServer: Query = {
   gives: [
     'role',
     'version',
@@ -36,66 +61,119 @@ const server: Query = {
     'statement_timeout',
     'server_time',
   ],
-  text: `SELECT current_user, current_setting('server_version_num'), current_setting('server_version'),
+  text: `SELECT quote_ident(current_user), current_setting('server_version_num'), current_setting('server_version'),
     pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', current_setting('synchronous_commit'),
     current_setting('fsync'), current_setting('full_page_writes'),
     (SELECT setting FROM pg_settings WHERE name = 'statement_timeout'),
     (extract(epoch FROM clock_timestamp()) * 1000)::float8`,
 }
 
-/** A logical subscriber is nothing that one fails over to. */
-const standbys: Query = {
-  gives: ['synchronous', 'asynchronous', 'hidden'],
-  text: `SELECT count(*) FILTER (WHERE sync_state IN ('sync', 'quorum', 'potential')), count(*) FILTER (WHERE sync_state = 'async'),
-    count(*) FILTER (WHERE sync_state IS NULL)
-    FROM pg_stat_replication WHERE pid NOT IN
+/** A logical subscriber and a running backup are nothing that one fails over to. */
+const aboutStandbys: Query = {
+  gives: ['synchronous', 'quorum', 'asynchronous', 'hidden', 'are_awaited'],
+  text: `SELECT count(*) FILTER (WHERE sync_state = 'sync'), count(*) FILTER (WHERE sync_state = 'quorum'),
+    count(*) FILTER (WHERE sync_state IN ('async', 'potential')), count(*) FILTER (WHERE sync_state IS NULL),
+    current_setting('synchronous_standby_names') <> ''
+    FROM pg_stat_replication WHERE application_name IS DISTINCT FROM 'pg_basebackup' AND pid NOT IN
       (SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active_pid IS NOT NULL)`,
 }
 
-/** From the catalogue, which everybody may read: a right that is missing is no error here. */
-const schema: Query = {
-  gives: ['missing', 'has_row_security', 'is_bound', 'compression'],
-  text: `SELECT
+/** From the catalogue, which everybody may read: a right or a table that is missing is no error here. */
+const aboutSchema: Query = {
+  gives: [
+    'has_migrations',
+    'may_read_migrations',
+    'has_records',
+    'missing',
+    'has_row_security',
+    'has_policy',
+    'is_bound',
+    'is_logged',
+    'compression',
+  ],
+  text: `SELECT m.oid IS NOT NULL,
+    has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(m.oid, 'SELECT'),
+    r.oid IS NOT NULL,
     array_to_string(ARRAY[
       CASE WHEN NOT has_schema_privilege(n.oid, 'USAGE') THEN 'USAGE ON SCHEMA ' || n.nspname END,
       CASE WHEN NOT has_table_privilege(m.oid, 'SELECT') THEN 'SELECT ON ' || n.nspname || '.migrations' END]
-      || ARRAY(SELECT p || ' ON ' || n.nspname || '.records' FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) p
+      || ARRAY(SELECT string_agg(p, ', ' ORDER BY i) || ' ON ' || n.nspname || '.records'
+        FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) WITH ORDINALITY a (p, i)
         WHERE NOT has_table_privilege(r.oid, p))
-      || ARRAY(SELECT 'EXECUTE ON FUNCTION ' || f.oid::regprocedure FROM pg_proc f
-        WHERE f.pronamespace = n.oid AND NOT has_function_privilege(f.oid, 'EXECUTE')), ', '),
-    r.relrowsecurity, row_security_active(r.oid),
-    (SELECT CASE attcompression WHEN 'l' THEN 'lz4' ELSE 'pglz' END FROM pg_attribute
-      WHERE attrelid = r.oid AND attname = 'response_body')
-    FROM pg_namespace n JOIN pg_class r ON r.relnamespace = n.oid AND r.relname = 'records'
-    JOIN pg_class m ON m.relnamespace = n.oid AND m.relname = 'migrations' WHERE n.nspname = $1`,
+      || ARRAY(SELECT 'EXECUTE ON FUNCTION ' || n.nspname || '.' || f.proname FROM pg_proc f
+        WHERE f.pronamespace = n.oid AND f.proname IN ('clock', 'digest') AND NOT has_function_privilege(f.oid, 'EXECUTE')
+        ORDER BY f.proname), '; '),
+    r.relrowsecurity,
+    EXISTS (SELECT FROM pg_policy WHERE polrelid = r.oid AND polname = 'by_scope'),
+    row_security_active(r.oid),
+    r.relpersistence = 'p',
+    (SELECT CASE attcompression WHEN 'l' THEN 'lz4' WHEN 'p' THEN 'pglz' ELSE current_setting('default_toast_compression') END
+      FROM pg_attribute WHERE attrelid = r.oid AND attname = 'response_body')
+    FROM pg_namespace n
+    LEFT JOIN pg_class m ON m.relnamespace = n.oid AND m.relname = 'migrations'
+    LEFT JOIN pg_class r ON r.relnamespace = n.oid AND r.relname = 'records' WHERE n.nspname = $1`,
 }
 
-/** `undefined` where the schema is not there. */
-export async function factsOf<Tx>(connections: Connections<Tx>, name: string): Promise<Facts> {
-  const [about] = await connections.query(server, [])
-  const [replicas] = await connections.query(standbys, [])
-  const [ours] = await connections.query(schema, [name])
+export async function factsOf<Tx>(connections: Connections<Tx>, schema: string): Promise<Facts> {
+  const askedAt = systemClock.now()
+  const [server] = await connections.query(aboutServer, [])
+  const answeredAt = systemClock.now()
+  const serverTime = Number(server?.server_time)
+  const version = Number(server?.version)
   return {
-    role: text(about, 'role'),
-    version: Number(about?.version),
-    versionText: text(about, 'version_text'),
-    isStandby: about?.is_standby === 't',
-    isReadOnly: about?.is_read_only === 't',
-    synchronousCommit: text(about, 'synchronous_commit'),
-    fsync: text(about, 'fsync'),
-    fullPageWrites: text(about, 'full_page_writes'),
-    statementTimeoutMs: Number(about?.statement_timeout),
-    serverTime: Number(about?.server_time),
-    synchronousStandbys: Number(replicas?.synchronous),
-    asynchronousStandbys: Number(replicas?.asynchronous),
-    hiddenStandbys: Number(replicas?.hidden),
-    missingRights: text(ours, 'missing')
-      .split(', ')
-      .filter((right) => right !== ''),
-    hasRowSecurity: ours?.has_row_security === 't',
-    isBoundByRowSecurity: ours?.is_bound === 't',
-    compression: text(ours, 'compression'),
+    role: text(server, 'role'),
+    version,
+    versionText: text(server, 'version_text'),
+    isStandby: isTrue(server, 'is_standby'),
+    isReadOnly: isTrue(server, 'is_read_only'),
+    synchronousCommit: text(server, 'synchronous_commit'),
+    fsync: text(server, 'fsync'),
+    fullPageWrites: text(server, 'full_page_writes'),
+    statementTimeoutMs: Number(server?.statement_timeout),
+    clockApartMs: Math.max(0, askedAt - serverTime, serverTime - answeredAt),
+    standbys: await standbyFactsOf(connections),
+    schema: isSupported(version) ? await schemaFactsOf(connections, schema) : undefined,
   }
+}
+
+export function isSupported(version: number): boolean {
+  return version >= postgresBounds.oldestVersion * 10_000
+}
+
+async function standbyFactsOf<Tx>(connections: Connections<Tx>): Promise<StandbyFacts> {
+  const [row] = await connections.query(aboutStandbys, [])
+  return {
+    synchronous: Number(row?.synchronous),
+    quorum: Number(row?.quorum),
+    asynchronous: Number(row?.asynchronous),
+    hidden: Number(row?.hidden),
+    areAwaited: isTrue(row, 'are_awaited'),
+  }
+}
+
+async function schemaFactsOf<Tx>(connections: Connections<Tx>, name: string): Promise<SchemaFacts | undefined> {
+  const [row] = await connections.query(aboutSchema, [name])
+  if (row === undefined) return undefined
+  const version = async () => {
+    if (!isTrue(row, 'has_migrations')) return 0
+    return isTrue(row, 'may_read_migrations') ? versionOf(connections, quoted(name)) : undefined
+  }
+  return {
+    version: await version(),
+    hasRecords: isTrue(row, 'has_records'),
+    missingRights: text(row, 'missing')
+      .split('; ')
+      .filter((right) => right !== ''),
+    hasRowSecurity: isTrue(row, 'has_row_security'),
+    hasPolicy: isTrue(row, 'has_policy'),
+    isBoundByRowSecurity: isTrue(row, 'is_bound'),
+    isLogged: isTrue(row, 'is_logged'),
+    compression: text(row, 'compression'),
+  }
+}
+
+function isTrue(row: Row | undefined, name: string): boolean {
+  return row?.[name] === 't'
 }
 
 function text(row: Row | undefined, name: string): string {

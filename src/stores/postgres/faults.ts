@@ -13,18 +13,35 @@ export function lateStatement({ statementTimeoutMs }: ConnectionUse): HapaxError
   return new HapaxError('store_failed', `PostgreSQL did not answer within ${statementTimeoutMs} ms.`)
 }
 
+/** A library that hides why the server ended a connection leaves it to us to say so. */
+export function idleTransaction(error: unknown): HapaxError {
+  return new HapaxError('transaction_timeout', 'The handler held its transaction for too long; it was rolled back.', {
+    cause: error,
+  })
+}
+
+export function endedTransaction(): HapaxError {
+  return new HapaxError('transaction_ended', 'This transaction is over. Await every statement inside of its function.')
+}
+
 interface Advice {
   readonly code: ErrorCode
   readonly say: string
 }
 
 const advices: readonly (readonly [RegExp, Advice])[] = [
-  [/^42501$/, { code: 'store_rights_missing', say: 'This role may not do that. Run what `hapax rights` prints.' }],
+  [
+    /^42501$/,
+    {
+      code: 'store_rights_missing',
+      say: 'This role may not do that. Serve with one that has what `hapax rights` prints, migrate with the owner.',
+    },
+  ],
   [/^25006$/, { code: 'store_read_only', say: 'This server takes no writes. Connect to the primary.' }],
   [/^(42P01|3F000|42883)$/, { code: 'store_schema_outdated', say: 'The schema is not there. Run `hapax migrate`.' }],
   [/^(28|3D)/, { code: 'store_unreachable', say: 'PostgreSQL refused the login. Check role, password and database.' }],
   [
-    /^(ECONNREFUSED|ENOTFOUND|ENOENT|CONNECT_TIMEOUT|ETIMEDOUT)$/,
+    /^(ECONNREFUSED|ENOTFOUND|ENOENT|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT)$/,
     { code: 'store_unreachable', say: 'No server answers there. Check host and port.' },
   ],
   [/^(53300|57P03)$/, { code: 'store_unreachable', say: 'PostgreSQL takes no more connections now. Try again.' }],
@@ -52,6 +69,16 @@ export function sqlStateOf(error: unknown): string {
 /** The server answered, refused the statement, and the connection is as good as before. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof Error && (error as { severity?: unknown }).severity === 'ERROR'
+}
+
+/** The server said this last, and closed the connection. */
+export function isFarewell(error: unknown): boolean {
+  return error instanceof Error && /^(FATAL|PANIC)$/.test(String((error as { severity?: unknown }).severity))
+}
+
+/** What a statement of postgres.js ends in when its connection is gone. */
+export function isLoss(error: unknown): boolean {
+  return isFarewell(error) || /^(CONNECT|E[A-Z]+$)/.test(sqlStateOf(error))
 }
 
 /** The whole statement was undone, and asking again is what PostgreSQL expects. */

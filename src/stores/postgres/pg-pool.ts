@@ -7,11 +7,12 @@ import {
   type ConnectionUse,
   isolation,
   named,
+  type Progress,
   type Query,
   type Row,
   transactionSettings,
 } from './connections.js'
-import { isRefusal, lateStatement } from './faults.js'
+import { endedTransaction, isRefusal, lateStatement, storeError } from './faults.js'
 
 /** A `pg` Pool, by shape. */
 export interface PgPool<Client extends PgClient = PgClient> {
@@ -79,14 +80,21 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
       const client = await connected()
       let onLost: (error: Error) => void = ignore
       const lost = new Promise<never>((_, reject) => {
-        onLost = reject
+        onLost = (error) => reject(storeError(error))
       })
       lost.catch(ignore)
       client.on('error', onLost)
+      const progress: Progress = { stage: 'open' }
       let isUsable = false
       try {
         await say(client, `BEGIN ${isolation}; ${transactionSettings(use)}`)
-        const session = { tx: client, query: (query: Query, values: readonly SqlValue[]) => ask(client, query, values) }
+        const session = {
+          tx: guarded(client, progress),
+          query: (query: Query, values: readonly SqlValue[]) => ask(client, query, values),
+          seal: () => {
+            progress.stage = 'sealed'
+          },
+        }
         const result = await Promise.race([body(session), lost]).catch(async (error: unknown) => {
           isUsable = await say(client, 'ROLLBACK').then(
             () => true,
@@ -98,6 +106,7 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
         isUsable = true
         return result
       } finally {
+        progress.stage = 'over'
         // A connection that still owes an answer is closed, never asked to cancel: that could undo a commit's wait.
         client.on('error', ignore)
         client.off('error', onLost)
@@ -106,6 +115,18 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
       }
     },
   }
+}
+
+/**
+ * The connection as the application gets it. It goes back to the pool, where the next one to use it must not find
+ * statements of a handler that went on after its transaction was over.
+ */
+function guarded<Client extends PgClient>(client: Client, progress: Progress): Client {
+  const query = (...given: Parameters<Client['query']>) =>
+    progress.stage === 'open' ? Reflect.apply(client.query, client, given) : Promise.reject(endedTransaction())
+  return new Proxy(client, {
+    get: (target, name) => (name === 'query' ? query : Reflect.get(target, name)),
+  })
 }
 
 /** As PostgreSQL spells it: an application's own parsers are not for our columns. */
@@ -118,7 +139,9 @@ function configured({ text }: Query): PgQuery {
 /** A name stands for one text on a connection for ever, so it is made of the text. */
 function namedConfigs(): (query: Query) => PgQuery {
   const configs = new Map<string, PgQuery>()
-  return ({ text }) => {
+  return (query) => {
+    const { text } = query
+    if (query.plan === 'fresh') return configured(query)
     const known = configs.get(text)
     if (known !== undefined) return known
     const name = `hapax_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`

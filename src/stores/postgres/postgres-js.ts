@@ -6,15 +6,18 @@ import {
   type ConnectionUse,
   isolation,
   named,
+  type Progress,
   type Query,
   type Row,
+  type Session,
   transactionSettings,
 } from './connections.js'
-import { lateStatement } from './faults.js'
+import { endedTransaction, idleTransaction, isLoss, lateStatement, sqlStateOf } from './faults.js'
 
 /** A postgres.js client, by shape. */
 export interface PostgresJs<Tx extends PostgresJsTransaction = PostgresJsTransaction> extends PostgresJsTransaction {
   begin(options: string, body: (tx: Tx) => unknown): Promise<unknown>
+  readonly options?: { readonly prepare?: boolean }
 }
 
 export interface PostgresJsTransaction {
@@ -25,11 +28,14 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
   sql: PostgresJs<Tx>,
   use: ConnectionUse,
 ): Connections<Tx> {
+  refuseNamedCommit(sql, use)
   const bounded = <T>(promise: Promise<T>) =>
     within(systemClock, use.statementTimeoutMs, promise, () => lateStatement(use))
 
   const ask = async (on: PostgresJsTransaction, query: Query, values: readonly SqlValue[]): Promise<readonly Row[]> => {
-    const asked = on.unsafe(query.text, [...values] as never[], { prepare: use.statements === 'named' }).raw()
+    const asked = on
+      .unsafe(query.text, [...values] as never[], { prepare: use.statements === 'named' && query.plan !== 'fresh' })
+      .raw()
     const rows = (await bounded(Promise.resolve(asked))) as (Uint8Array | null)[][]
     return rows.map((row) =>
       named(
@@ -42,25 +48,29 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
   return {
     query: (query, values) => ask(sql, query, values),
 
-    async transaction<T>(body: (session: { tx: Tx; query: Connections<Tx>['query'] }) => Promise<T>): Promise<T> {
-      const over = { isOver: false }
+    async transaction<T>(body: (session: Session<Tx>) => Promise<T>): Promise<T> {
+      const course: Course = { stage: 'open', open: 0, sentAt: systemClock.elapsed() }
       const started = signal()
       const finished = signal()
       const running = sql.begin(isolation, async (tx) => {
-        refuseIf(over)
+        if (isOver(course)) throw endedTransaction()
         started.give()
+        const store = guarded(tx, course, () => !isOver(course))
         try {
-          await ask(tx, { text: transactionSettings(use), gives: [] }, [])
+          await ask(store, { text: transactionSettings(use), gives: [] }, [])
           const session = {
-            tx: guarded(tx, over),
-            query: (query: Query, values: readonly SqlValue[]) => ask(tx, query, values),
+            tx: guarded(tx, course, () => course.stage === 'open'),
+            query: (query: Query, values: readonly SqlValue[]) => ask(store, query, values),
+            seal: () => {
+              if (course.stage === 'open') course.stage = 'sealed'
+            },
           }
-          // In an array of one, since this library takes an array for a list of statements to wait for.
+          // In an object, since this library takes an array for a list of statements to wait for.
           return { result: await body(session) }
         } catch (error) {
           // Asked to roll back on a connection that is gone, this library would write to nobody and end the process.
           await sleep(systemClock, 0)
-          if (over.isOver) return new Promise<never>(() => {})
+          if (isOver(course)) return new Promise<never>(() => {})
           throw error
         } finally {
           finished.give()
@@ -70,41 +80,100 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
         await bounded(Promise.race([started.given, running]))
         await Promise.race([finished.given, running])
         return (await bounded(running)).result
+      } catch (error) {
+        // The server says why it ends an idle transaction, but this library tells nobody.
+        const isIdle = course.open === 0 && systemClock.elapsed() - course.sentAt >= use.transactionTimeoutMs
+        throw isIdle && sqlStateOf(error) === 'CONNECTION_CLOSED' ? idleTransaction(error) : error
       } finally {
-        over.isOver = true
+        course.stage = 'over'
         running.catch(() => undefined)
       }
     },
   }
 }
 
-interface Over {
-  isOver: boolean
+/**
+ * This library names the COMMIT of its transactions, unless it is told to name nothing. Behind a pooler the name is not
+ * known, the transaction is rolled back, and the library takes the answer to its second try for a success.
+ */
+function refuseNamedCommit({ options }: PostgresJs, { statements }: ConnectionUse): void {
+  if (statements === 'named' || options?.prepare === false) return
+  throw new HapaxError(
+    'store_unknown',
+    `A pooler would lose commits of this client. Make it with postgres(url, { prepare: false }), or say connection: 'direct' if there is no pooler.`,
+  )
 }
 
-function refuseIf({ isOver }: Over): void {
-  if (isOver) throw new HapaxError('transaction_ended')
+/** How far a transaction is, how many statements wait for their answer, and when the last one was sent. */
+interface Course extends Progress {
+  open: number
+  sentAt: number
+}
+
+function isOver({ stage }: Course): boolean {
+  return stage === 'over'
 }
 
 /**
- * The transaction as the application gets it. After a lost connection this library would run the next statement on a
- * new one, outside of any transaction: so nothing passes once it is over.
+ * The transaction as somebody gets it who may send only for a while. After a lost connection this library would run
+ * the next statement on a new one, outside of any transaction; so nothing passes once it is over.
  */
-function guarded<Tx extends PostgresJsTransaction>(tx: Tx, over: Over): Tx {
+function guarded<Tx extends PostgresJsTransaction>(tx: Tx, course: Course, maySend: () => boolean): Tx {
+  const asking = (made: unknown) => watched(made, course, maySend)
   return new Proxy(tx, {
-    apply(target, self, given) {
-      refuseIf(over)
-      return Reflect.apply(target as unknown as () => unknown, self, given)
-    },
+    apply: (target, self, given) => asking(Reflect.apply(target as unknown as () => unknown, self, given)),
     get(target, name) {
       const found = Reflect.get(target, name) as unknown
       if (typeof found !== 'function') return found
+      if (name === 'unsafe' || name === 'file')
+        return (...given: unknown[]) => asking(Reflect.apply(found, target, given))
+      if (name !== 'savepoint') return found
       return (...given: unknown[]) => {
-        refuseIf(over)
-        return Reflect.apply(found, target, given)
+        if (!maySend()) throw endedTransaction()
+        return Reflect.apply(
+          found,
+          target,
+          given.map((value) => (typeof value === 'function' ? nested(value) : value)),
+        )
       }
     },
   })
+
+  function nested(body: unknown) {
+    return (inner: Tx) => (body as (tx: Tx) => unknown)(guarded(inner, course, maySend))
+  }
+}
+
+/** A statement of this library, which it sends only when somebody waits for it. */
+interface Lazy {
+  handler: (statement: Lazy) => unknown
+  resolve: (value: unknown) => unknown
+  reject: (error: unknown) => unknown
+}
+
+/** Looks at a statement in the moment in which it would be sent. */
+function watched(made: unknown, course: Course, maySend: () => boolean): unknown {
+  const statement = made as Partial<Lazy> | undefined
+  if (typeof statement?.handler !== 'function' || typeof statement.reject !== 'function') return made
+  const send = statement.handler
+  statement.handler = (sent) => {
+    if (!maySend()) return sent.reject(endedTransaction())
+    const { resolve, reject } = sent
+    course.open++
+    course.sentAt = systemClock.elapsed()
+    sent.resolve = (value) => {
+      course.open--
+      return resolve(value)
+    }
+    sent.reject = (error) => {
+      course.open--
+      // Before anybody hears of it, who might send the next one at once.
+      if (isLoss(error)) course.stage = 'over'
+      return reject(error)
+    }
+    return send(sent)
+  }
+  return made
 }
 
 function signal(): { readonly given: Promise<void>; readonly give: () => void } {

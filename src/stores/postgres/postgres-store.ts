@@ -4,6 +4,8 @@ import type { Committed, Step, Store } from '../../engine/store.js'
 import { type Duration, parseDuration } from '../../kernel/duration.js'
 import { HapaxError } from '../../kernel/errors.js'
 import { defaults } from '../../kernel/limits.js'
+import { batchQueriesFor } from './batch-queries.js'
+import { batchingTable } from './batching-table.js'
 import { connectionsOf, type PostgresClient, type TransactionOf } from './client.js'
 import type { ConnectionUse } from './connections.js'
 import { type Durability, examine } from './examine.js'
@@ -20,6 +22,11 @@ export interface PostgresOptions<Client extends PostgresClient> {
   readonly pool: Client
   /** Where the tables are. Default `'hapax'`. */
   readonly schema?: string
+  /**
+   * What is behind the pool. On a `direct` connection statements are prepared once and named, which is quicker; a
+   * `pooler` in transaction mode knows no names. Default `'pooler'`, which does for both.
+   */
+  readonly connection?: 'direct' | 'pooler'
 }
 
 export interface PostgresStoreOptions<Client extends PostgresClient> extends PostgresOptions<Client> {
@@ -28,10 +35,10 @@ export interface PostgresStoreOptions<Client extends PostgresClient> extends Pos
   /** How long a handler may leave its transaction idle, before the server rolls it back. Default `'5s'`. */
   readonly transactionTimeout?: Duration
   /**
-   * What is behind the pool. On a `direct` connection statements are prepared once and named, which is quicker; a
-   * `pooler` in transaction mode knows no names. Default `'pooler'`, which is right for both.
+   * Whether reservations, completions, renewals and reads that arrive together share a statement and its fsync. Default
+   * `'on'`; under row security it is always off.
    */
-  readonly connection?: 'direct' | 'pooler'
+  readonly batching?: 'on' | 'off'
   /** `'scope'` when the table has row security by scope: see `postgresRights`. Default `'off'`. */
   readonly rowSecurity?: RowSecurity
   /** Whether to refuse a server that may forget what it acknowledged. `'unchecked'` is for tests. Default `'required'`. */
@@ -53,10 +60,14 @@ export interface PostgresStore<Tx> extends Store<Tx> {
 export function postgresStore<Client extends PostgresClient>(
   options: PostgresStoreOptions<Client>,
 ): PostgresStore<TransactionOf<Client>> {
-  const { schema = defaultSchema, rowSecurity = 'off', durability = 'required' } = options
+  const { schema = defaultSchema, rowSecurity = 'off', durability = 'required', batching = 'on' } = options
   const connections = connectionsOf(options.pool, useOf(options))
   const queries = queriesFor(quoted(schema))
-  const steps = postgresSteps(recordTable(queries, executor(connections, rowSecurity)))
+  const execute = executor(connections, rowSecurity)
+  const table = recordTable(queries, execute)
+  // Under row security a statement is about one scope, and a batch is about many.
+  const isBatching = batching === 'on' && rowSecurity === 'off'
+  const steps = postgresSteps(isBatching ? batchingTable(table, batchQueriesFor(quoted(schema)), execute) : table)
   const findings = () => typed(() => examine(connections, { schema, rowSecurity, durability }))
   return {
     name: 'postgres',
@@ -90,14 +101,15 @@ export function postgresStore<Client extends PostgresClient>(
 export function migratePostgres<Client extends PostgresClient>({
   pool,
   schema = defaultSchema,
+  connection = 'pooler',
   mode = 'apply',
 }: PostgresOptions<Client> & MigratePostgresOptions): Promise<PostgresMigration> {
   const use: ConnectionUse = {
     statementTimeoutMs: defaults.openTimeoutMs,
     transactionTimeoutMs: defaults.openTimeoutMs,
-    statements: 'unnamed',
+    statements: statementsOn(connection),
   }
-  return typed(() => migrate(connectionsOf(pool, use), schema, mode))
+  return typed(async () => migrate(connectionsOf(pool, use), schema, mode))
 }
 
 function useOf<Client extends PostgresClient>(options: PostgresStoreOptions<Client>): ConnectionUse {
@@ -105,8 +117,12 @@ function useOf<Client extends PostgresClient>(options: PostgresStoreOptions<Clie
   return {
     statementTimeoutMs: millisecondsOf(statementTimeout, 'statementTimeout', defaults.storeTimeoutMs),
     transactionTimeoutMs: millisecondsOf(transactionTimeout, 'transactionTimeout', defaults.transactionTimeoutMs),
-    statements: connection === 'direct' ? 'named' : 'unnamed',
+    statements: statementsOn(connection),
   }
+}
+
+function statementsOn(connection: 'direct' | 'pooler'): ConnectionUse['statements'] {
+  return connection === 'direct' ? 'named' : 'unnamed'
 }
 
 /** PostgreSQL takes a timeout of 0 for none. */

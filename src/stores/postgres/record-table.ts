@@ -1,34 +1,29 @@
-import { recordDigest } from '../../engine/digest.js'
 import type { Claim, RecordName, StoredRecord } from '../../engine/record.js'
 import type { Completed, Completion, ListQuery } from '../../engine/store.js'
 import type { Reservation } from '../../engine/verdict.js'
 import { invariant } from '../../kernel/errors.js'
-import { columns, differences, forever, recordOf } from '../sql/row.js'
+import { differences, recordOf } from '../sql/row.js'
+import {
+  completedIn,
+  digestOf,
+  type Found,
+  foundIn,
+  ofCompletion,
+  ofRenewal,
+  ofReservation,
+  type Written,
+} from './arguments.js'
 import { recordRowOf } from './columns.js'
 import type { Row } from './connections.js'
 import { type Execute, everyScope } from './executor.js'
 import type { Queries } from './queries.js'
 
-/** A row that was read, with the store's time at that moment. */
-export interface Found {
-  readonly record: StoredRecord
-  readonly revision: string
-  /** The transaction that wrote it last, renewals aside. */
-  readonly committedIn: string | undefined
-  readonly now: number
-}
-
-/** The transaction in which a row was written. */
-export interface Written {
-  readonly committedIn: string
-}
-
 /** The table of records, through whatever runs its statements: a pool, or the connection of a transaction. */
 export interface RecordTable {
-  /** The id and time of a new record; `undefined` when there is one of this name. */
-  insert(reservation: Reservation): Promise<{ readonly id: number; readonly now: number } | undefined>
-  /** `lock` keeps the row for the rest of the transaction. */
-  read(name: RecordName, how: 'find' | 'lock'): Promise<Found | undefined>
+  insert(reservation: Reservation): Promise<Inserted>
+  find(name: RecordName): Promise<Found | undefined>
+  /** Keeps the row for the rest of the transaction. */
+  lock(name: RecordName): Promise<Found | undefined>
   /** Writes only if the row is still the one that was read. */
   write(found: Found, next: StoredRecord): Promise<Written | undefined>
   remove(found: Found): Promise<boolean>
@@ -40,30 +35,26 @@ export interface RecordTable {
   list(query: ListQuery, limit: number): Promise<readonly StoredRecord[]>
 }
 
+/** A new record has an id and a time. A known one may have been read in the same step, or is still to be read. */
+export type Inserted =
+  | { readonly kind: 'new'; readonly id: number; readonly now: number }
+  | { readonly kind: 'known'; readonly found: Found | undefined }
+
 export function recordTable(queries: Queries, execute: Execute): RecordTable {
-  const ofClaim = (claim: Claim) => [digestOf(claim), claim.fence, claim.claimId, claim.generation]
   const records = (rows: readonly Row[]) => rows.map((row) => recordOf(recordRowOf(row)))
+  const reading = (query: Queries['find' | 'lock']) => async (name: RecordName) => {
+    const [row] = await execute(name.scope, query, [digestOf(name)])
+    return row && named(name, foundIn(row))
+  }
 
   return {
     async insert(reservation) {
-      const { scope, key, claimId, operation, fingerprints, onLeaseOver } = reservation
-      const { retentionMs, tombstoneMs, leaseMs } = reservation
-      const names = [digestOf(reservation), scope, key, claimId, operation, fingerprints[0], onLeaseOver]
-      const [row] = await execute(scope, queries.insert, [...names, retentionMs ?? null, tombstoneMs, leaseMs])
-      return row && { id: Number(row.id), now: Number(row.now) }
+      const [row] = await execute(reservation.scope, queries.insert, ofReservation(reservation))
+      if (row === undefined) return { kind: 'known', found: undefined }
+      return { kind: 'new', id: Number(row.id), now: Number(row.now) }
     },
-    async read(name, how) {
-      const [row] = await execute(name.scope, queries[how], [digestOf(name)])
-      if (row === undefined) return undefined
-      const record = recordOf(recordRowOf(row))
-      invariant(record.scope === name.scope && record.key === name.key, 'two names never share a digest')
-      return {
-        record,
-        revision: String(row.revision),
-        committedIn: row.committed_in ?? undefined,
-        now: Number(row.now),
-      }
-    },
+    find: reading(queries.find),
+    lock: reading(queries.lock),
     async write({ record, revision }, next) {
       const { names, values } = differences(record, next)
       const [row] = await execute(record.scope, queries.update(names), [digestOf(record), revision, ...values])
@@ -73,20 +64,11 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
       return (await execute(record.scope, queries.remove, [digestOf(record), revision])).length > 0
     },
     async renew(claim, leaseMs) {
-      return (await execute(claim.scope, queries.renew, [...ofClaim(claim), leaseMs])).length > 0
+      return (await execute(claim.scope, queries.renew, ofRenewal(claim, leaseMs))).length > 0
     },
-    async complete(claim, { answer, answerVersion }) {
-      const kept = { answer } as StoredRecord
-      const said = [
-        columns.response_status_code,
-        columns.response_headers,
-        columns.response_body,
-        columns.response_withheld_bytes,
-      ].map((valueIn) => valueIn(kept))
-      const [row] = await execute(claim.scope, queries.complete, [...ofClaim(claim), ...said, answerVersion])
-      if (row === undefined) return undefined
-      const expiresAt = Number(row.expires_at)
-      return { expiresAt: expiresAt >= forever ? undefined : expiresAt, committedIn: String(row.committed_in) }
+    async complete(claim, completion) {
+      const [row] = await execute(claim.scope, queries.complete, ofCompletion(claim, completion))
+      return row && completedIn(row)
     },
     async sweep(limit) {
       return records(await execute(everyScope, queries.sweep, [limit]))
@@ -105,6 +87,9 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
   }
 }
 
-function digestOf(name: RecordName): Buffer {
-  return Buffer.from(recordDigest(name))
+/** A digest leads to one name; anything else would be somebody else's record. */
+export function named(name: RecordName, found: Found): Found {
+  const { scope, key } = found.record
+  invariant(scope === name.scope && key === name.key, 'two names never share a digest')
+  return found
 }

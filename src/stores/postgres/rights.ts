@@ -1,5 +1,5 @@
 import { HapaxError } from '../../kernel/errors.js'
-import type { RowSecurity } from './executor.js'
+import { everyScope, type RowSecurity } from './executor.js'
 import { defaultSchema, quoted } from './schema.js'
 
 export interface PostgresRightsOptions {
@@ -33,12 +33,17 @@ export function postgresRights({
   return rowSecurity === 'off' ? grants : [...grants, ...policies(on)]
 }
 
-/** Without a scope that was named, a statement sees no record at all. The sweeper and the reaper name every scope. */
+/**
+ * Without a scope that was named, a statement sees no record at all. The sweeper and the reaper name every scope. The
+ * policy is replaced in one statement and security comes last, so that no traffic ever meets the one without the other.
+ */
 function policies(schema: string): readonly string[] {
   return [
+    `DO $$ BEGIN
+  DROP POLICY IF EXISTS by_scope ON ${schema}.records;
+  CREATE POLICY by_scope ON ${schema}.records USING (current_setting('hapax.scope', true) IN (scope_id, '${everyScope}'));
+END $$`,
     `ALTER TABLE ${schema}.records ENABLE ROW LEVEL SECURITY`,
-    `DROP POLICY IF EXISTS by_scope ON ${schema}.records`,
-    `CREATE POLICY by_scope ON ${schema}.records USING (current_setting('hapax.scope', true) IN (scope_id, '%'))`,
   ]
 }
 

@@ -7,8 +7,11 @@ export const defaultSchema = 'hapax'
 
 /** A schema name as SQL writes it. */
 export function quoted(schema: string): string {
-  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return `"${schema}"`
-  throw new HapaxError('store_unknown', `The schema ${JSON.stringify(schema)} is no plain name: use a-z, 0-9 and _.`)
+  if (/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema)) return `"${schema}"`
+  throw new HapaxError(
+    'store_unknown',
+    `The schema ${JSON.stringify(schema)} is no plain name: use a-z, 0-9 and _, and do not begin with pg_.`,
+  )
 }
 
 export interface MigratePostgresOptions {
@@ -40,7 +43,9 @@ export async function migrate<Tx>(
   return connections.transaction(async (session) => {
     const run = (text: string, ...values: (string | number)[]) => session.query({ text, gives: [] }, values)
     await run('SELECT pg_advisory_xact_lock(hashtext($1))', `hapax migrate ${name}`)
-    await run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+    // Not IF NOT EXISTS, which asks for the right to create even where the schema is there.
+    const [there] = await session.query({ text: 'SELECT to_regnamespace($1)', gives: ['schema'] }, [name])
+    if (there?.schema == null) await run(`CREATE SCHEMA ${schema}`)
     await run(`CREATE TABLE IF NOT EXISTS ${schema}.migrations
       (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
     const [row] = await session.query(lastOf(schema), [])

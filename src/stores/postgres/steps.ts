@@ -2,8 +2,10 @@ import { boundedLimit } from '../../engine/limit.js'
 import type { RecordName, StoredRecord } from '../../engine/record.js'
 import type { Store } from '../../engine/store.js'
 import * as transitions from '../../engine/transitions.js'
+import type { Verdict } from '../../engine/verdict.js'
 import { HapaxError } from '../../kernel/errors.js'
 import { limits } from '../../kernel/limits.js'
+import type { Found } from './arguments.js'
 import type { RecordTable } from './record-table.js'
 
 type Steps = Omit<Store, 'name' | 'grade' | 'open' | 'close' | 'transaction'>
@@ -24,9 +26,10 @@ export function postgresSteps(records: RecordTable): Steps {
   async function judged<T>(
     name: RecordName,
     judge: (current: StoredRecord | undefined, now: number) => Judgement<T>,
+    first?: Found,
   ): Promise<T> {
     for (let attempt = 1; attempt <= limits.contention; attempt++) {
-      const found = await records.read(name, 'find')
+      const found = attempt === 1 && first !== undefined ? first : await records.find(name)
       const { next, answer } = judge(found?.record, found?.now ?? 0)
       if (found === undefined || next === undefined || next === found.record) return answer
       if (next === 'deleted' ? await records.remove(found) : await records.write(found, next)) return answer
@@ -46,14 +49,16 @@ export function postgresSteps(records: RecordTable): Steps {
   return {
     async reserve(reservation) {
       for (let attempt = 1; attempt <= limits.contention; attempt++) {
-        const fresh = await records.insert(reservation)
-        if (fresh !== undefined) return transitions.reserve(undefined, reservation, fresh.now, () => fresh.id).verdict
-        const verdict = await judged(reservation, (current, now) => {
+        const inserted = await records.insert(reservation)
+        if (inserted.kind === 'new')
+          return transitions.reserve(undefined, reservation, inserted.now, () => inserted.id).verdict
+        const judge = (current: StoredRecord | undefined, now: number): Judgement<Verdict | undefined> => {
           // Gone between the two statements: whoever held the key gave it back, so it is tried as new once more.
           if (current === undefined) return { answer: undefined }
           const { verdict, next } = transitions.reserve(current, reservation, now, () => current.id)
           return { next, answer: verdict }
-        })
+        }
+        const verdict = await judged(reservation, judge, inserted.found)
         if (verdict !== undefined) return verdict
       }
       throw new HapaxError('store_busy', 'The key was given back again and again; nothing happened. Try again.')
@@ -78,7 +83,7 @@ export function postgresSteps(records: RecordTable): Steps {
       const deleted = await records.forget(bounded)
       return { buried: await records.bury(bounded), deleted }
     },
-    find: async (name) => (await records.read(name, 'find'))?.record,
+    find: async (name) => (await records.find(name))?.record,
     async list(query) {
       const size = boundedLimit(query.limit, limits.page)
       const found = await records.list(query, size + 1)

@@ -2,11 +2,12 @@ import type { Claim } from '../../engine/record.js'
 import type { Committed, Completed, Step } from '../../engine/store.js'
 import * as transitions from '../../engine/transitions.js'
 import { HapaxError } from '../../kernel/errors.js'
+import type { Written } from './arguments.js'
 import type { Connections, Session } from './connections.js'
 import { type RowSecurity, sessionExecutor } from './executor.js'
-import { storeError } from './faults.js'
+import { isFarewell, storeError } from './faults.js'
 import type { Queries } from './queries.js'
-import { type RecordTable, recordTable, type Written } from './record-table.js'
+import { type RecordTable, recordTable } from './record-table.js'
 
 /**
  * Business rows and the record in one commit. The fenced write is the last statement before COMMIT and takes the row's
@@ -30,10 +31,7 @@ export async function inTransaction<Tx, T>(
   try {
     return await connections.transaction(async (session) => {
       const records = await tableOf(session)
-      const { value, write } = await body(session.tx).catch((error: unknown) => {
-        thrown = { byBody: error }
-        throw error
-      })
+      const { value, write } = await said(session)
       const written = await fencedWrite(records, claim, write)
       if (written === undefined) throw new HapaxError('claim_lost')
       committing = { value, ...written }
@@ -44,13 +42,24 @@ export async function inTransaction<Tx, T>(
       const { committedIn, ...committed } = committing
       if (await isCommitted(committedIn)) return committed
     }
-    // What the application threw is the application's: it was rolled back.
-    throw thrown !== undefined && thrown.byBody === error ? error : storeError(error)
+    // What the application threw is the application's: it was rolled back. A lost connection it only passed on.
+    throw thrown !== undefined && thrown.byBody === error && !isFarewell(error) ? error : storeError(error)
+  }
+
+  async function said(session: Session<Tx>): Promise<Step<T>> {
+    try {
+      return await body(session.tx)
+    } catch (error) {
+      thrown = { byBody: error }
+      throw error
+    } finally {
+      session.seal()
+    }
   }
 
   async function isCommitted(committedIn: string): Promise<boolean> {
     try {
-      const found = await connections.transaction(async (session) => (await tableOf(session)).read(claim, 'lock'))
+      const found = await connections.transaction(async (session) => (await tableOf(session)).lock(claim))
       return found?.record.claimId === claim.claimId && found.committedIn === committedIn
     } catch (error) {
       throw new HapaxError(
@@ -70,7 +79,7 @@ async function fencedWrite(
   write: Step<unknown>['write'],
 ): Promise<(Completed & Written) | undefined> {
   if (write.kind === 'complete') return records.complete(claim, write)
-  const found = await records.read(claim, 'lock')
+  const found = await records.lock(claim)
   const next = found && transitions.checkpoint(found.record, claim, write, found.now)
   const written = found && next && (await records.write(found, next))
   return written && { expiresAt: next?.expiresAt, ...written }

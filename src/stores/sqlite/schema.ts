@@ -56,7 +56,8 @@ export function refuseNewer(version: number, path: string): void {
   throw new HapaxError('store_schema_newer', `${what} Install the release of hapax that wrote it, or a later one.`)
 }
 
-function refuseOther(version: number, path: string): void {
+/** Refuses an older schema as well. */
+export function refuseOther(version: number, path: string): void {
   refuseNewer(version, path)
   if (version === schemaVersion) return
   const message = `${path} has schema ${version}, this release needs ${schemaVersion}. Run: npx hapax migrate ${path}`

@@ -66,8 +66,9 @@ END $$`,
   WHERE status = 'in_progress' AND on_lease_over = 'doubt'`,
     `CREATE INDEX records_expires ON ${schema}.records (expires_at)
   WHERE status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started')`,
-    `CREATE INDEX records_tombstones ON ${schema}.records (expires_at)
-  WHERE status = 'expired'`,
+    // In UTC, because a sum of times that depends on a time zone cannot be indexed.
+    `CREATE INDEX records_tombstones
+  ON ${schema}.records ((expires_at AT TIME ZONE 'UTC' + tombstone_ms * interval '1 millisecond')) WHERE status = 'expired'`,
     `CREATE FUNCTION ${schema}.clock() RETURNS timestamptz LANGUAGE sql STABLE
   AS $$ SELECT date_trunc('milliseconds', clock_timestamp()) $$`,
   ],

@@ -1,0 +1,13 @@
+import type { SqlValue } from '../sql/row.js'
+
+/** An array as PostgreSQL spells it: one text for any client library, whatever it makes of lists. */
+export function arrayOf(values: readonly SqlValue[]): string {
+  return `{${values.map(element).join(',')}}`
+}
+
+function element(value: SqlValue): string {
+  if (value === null) return 'NULL'
+  if (typeof value === 'number') return String(value)
+  if (typeof value === 'string') return `"${value.replaceAll(/["\\]/g, '\\$&')}"`
+  return `"\\\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}"`
+}

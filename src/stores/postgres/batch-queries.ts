@@ -1,0 +1,65 @@
+import { milliseconds, selected, whole } from './columns.js'
+import type { Query } from './connections.js'
+import {
+  column,
+  completable,
+  completed,
+  expiresAt,
+  held,
+  renewable,
+  renewed,
+  reserved,
+  reservedColumns,
+} from './fragments.js'
+
+/**
+ * The same for many records in one statement. Each column of what is asked comes as one array.
+ */
+export type BatchQueries = ReturnType<typeof batchQueriesFor>
+
+export function batchQueriesFor(schema: string) {
+  const records = `${schema}.records`
+  const now = `t AS MATERIALIZED (SELECT ${schema}.clock() AS now)`
+  /** Whom somebody else holds is left out, to be waited for alone: whoever waits holds nothing, so none can deadlock. */
+  const free = `free AS MATERIALIZED
+      (SELECT digest AS is_free FROM ${records} WHERE digest = ANY($1::bytea[]) FOR NO KEY UPDATE SKIP LOCKED)`
+  return {
+    /** What is new is taken, in the order of digests; what is known is given as it is. */
+    reserve: {
+      text: `WITH ${now}, known AS MATERIALIZED (SELECT * FROM ${records} WHERE digest = ANY($1::bytea[])),
+      fresh AS (INSERT INTO ${records} (${reservedColumns}) SELECT ${reserved(column)}
+        FROM t, ${asked('bytea', 'text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigint')}
+        WHERE a1 NOT IN (SELECT digest FROM known) ORDER BY a1
+        ON CONFLICT (digest) DO NOTHING RETURNING digest, id, created_at)
+      SELECT digest, NULL::bigint, ${milliseconds('t.now')}, committed_in, ${selected(whole)} FROM known, t
+      UNION ALL SELECT digest, id, ${milliseconds('created_at')}, NULL, ${whole.map(() => 'NULL').join(', ')} FROM fresh`,
+      gives: ['digest', 'fresh_id', 'now', 'committed_in', ...whole],
+      plan: 'fresh',
+    },
+    read: {
+      text: `SELECT digest, ${milliseconds(`${schema}.clock()`)}, committed_in, ${selected(whole)} FROM ${records}
+      WHERE digest = ANY($1::bytea[])`,
+      gives: ['digest', 'now', 'committed_in', ...whole],
+      plan: 'fresh',
+    },
+    renew: {
+      text: `WITH ${now}, ${free} UPDATE ${records} SET ${renewed(column)}
+      FROM t, free, ${asked('bytea', 'bigint', 'text', 'bigint', 'bigint')}
+      WHERE ${held(column)} AND digest = is_free AND ${renewable} RETURNING digest`,
+      gives: ['digest'],
+      plan: 'fresh',
+    },
+    complete: {
+      text: `WITH ${now}, ${free} UPDATE ${records} SET ${completed(column)}
+      FROM t, free, ${asked('bytea', 'bigint', 'text', 'bigint', 'integer', 'text', 'bytea', 'bigint', 'integer')}
+      WHERE ${held(column)} AND digest = is_free AND ${completable} RETURNING digest, ${expiresAt}, committed_in`,
+      gives: ['digest', 'expires_at', 'committed_in'],
+      plan: 'fresh',
+    },
+  } as const satisfies Record<string, Query>
+}
+
+function asked(...types: readonly string[]): string {
+  const arrays = types.map((type, index) => `$${index + 1}::${type}[]`)
+  return `unnest(${arrays.join(', ')}) AS asked(${types.map((_, index) => column(index + 1)).join(', ')})`
+}

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto'
+import { type Engine, engine } from 'hapax'
+import { migratePostgres, type PostgresStore, type PostgresStoreOptions, postgresStore } from 'hapax/postgres'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { listenedWire, type Wire } from './listened-wire.js'
+
+/** A schema of one test on a real PostgreSQL: nodes that share it, its clock, and its rows as plain SQL sees them. */
+export interface TestSchema {
+  readonly name: string
+  /** Another node: a pool of its own, on a wire of its own, that has already met the server. */
+  node(options?: NodeOptions): Promise<SchemaNode>
+  /** Pins the clock of the schema, for all nodes. */
+  setTime(ms: number): Promise<void>
+  sql(text: string, ...values: readonly unknown[]): Promise<Row[]>
+  /** The record of a key, its times in milliseconds. */
+  row(key: string): Promise<Row>
+  /** A connection of its own, for somebody who stands in the way. */
+  client(): Promise<pg.Client>
+  /** Waits until so many statements of the nodes wait for a lock. */
+  untilWaiting(count: number): Promise<void>
+}
+
+export type Row = Readonly<Record<string, unknown>>
+
+export interface NodeOptions extends Omit<PostgresStoreOptions<pg.Pool>, 'pool' | 'schema'> {
+  readonly url?: string
+  readonly max?: number
+  /** Settings of the session, as `postgres -c` takes them. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+export interface SchemaNode {
+  readonly store: PostgresStore<pg.PoolClient>
+  readonly hapax: Engine<pg.PoolClient>
+  readonly pool: pg.Pool
+  readonly wire: Wire
+}
+
+export const serverUrl = process.env.HAPAX_TEST_POSTGRES_URL ?? ''
+
+/** Declares what needs a server. Without one, a skip says so. */
+export function onPostgres(what: string, declare: () => void): void {
+  if (serverUrl !== '') declare()
+  else test.skip(`${what} (skipped: no PostgreSQL, set HAPAX_TEST_POSTGRES_URL)`, () => {})
+}
+
+/** As applications write them: the rows of a payment, beside our own. */
+const payments = 'CREATE TABLE payments (id bigint GENERATED ALWAYS AS IDENTITY, made_by text NOT NULL)'
+
+export async function testSchema(): Promise<TestSchema> {
+  const name = `hapax_${randomUUID().replaceAll('-', '')}`
+  const owner = new pg.Pool({ connectionString: serverUrl, max: 2, options: `-c search_path=${name}` })
+  const ends: (() => Promise<void>)[] = []
+  onTestFinished(async () => {
+    for (const end of ends.reverse()) await end()
+    await owner.query(`DROP SCHEMA IF EXISTS ${name} CASCADE`)
+    await owner.end()
+  })
+  await migratePostgres({ pool: owner, schema: name })
+  await owner.query(payments)
+  const sql = async (text: string, ...values: readonly unknown[]) => (await owner.query<Row>(text, [...values])).rows
+
+  return {
+    name,
+    async node({ url = serverUrl, max = 4, settings = {}, ...options } = {}) {
+      const wire = await listenedWire(url)
+      const pool = new pg.Pool({
+        connectionString: wire.url,
+        max,
+        idleTimeoutMillis: 0,
+        application_name: name,
+        ...(Object.keys(settings).length > 0 && {
+          options: Object.entries(settings)
+            .map(([setting, value]) => `-c ${setting}=${value}`)
+            .join(' '),
+        }),
+      })
+      pool.on('error', () => undefined)
+      const store = postgresStore({ ...options, pool, schema: name })
+      const hapax = engine({ store, log: () => undefined })
+      ends.push(async () => {
+        await hapax.close()
+        await pool.end()
+      })
+      await hapax.open()
+      wire.forget()
+      return { store, hapax, pool, wire }
+    },
+    async setTime(ms) {
+      await sql(`CREATE OR REPLACE FUNCTION clock() RETURNS timestamptz LANGUAGE sql STABLE
+        AS $$ SELECT timestamptz 'epoch' + ${ms} * interval '1 millisecond' $$`)
+    },
+    sql,
+    async row(key) {
+      const [row, ...others] = await sql('SELECT * FROM records WHERE idempotency_key = $1', key)
+      if (row === undefined || others.length > 0) throw new Error(`${key} has ${row ? 'several records' : 'no record'}`)
+      const plain = Object.entries(row).map(([column, value]) => [column, value instanceof Date ? +value : value])
+      return Object.fromEntries(plain)
+    },
+    async client() {
+      const client = new pg.Client({ connectionString: serverUrl, options: `-c search_path=${name}` })
+      await client.connect()
+      ends.push(() => client.end())
+      return client
+    },
+    async untilWaiting(count) {
+      const waiting = `SELECT count(*)::int AS n FROM pg_stat_activity
+        WHERE application_name = $1 AND wait_event_type = 'Lock'`
+      await expect.poll(async () => (await sql(waiting, name))[0]?.n, { timeout: 10_000 }).toBe(count)
+    },
+  }
+}

@@ -1,0 +1,125 @@
+/** What a careless author might write into the statements of the Postgres store: one edit of their text each. */
+export interface PlantedPostgresFault {
+  readonly fault: string
+  /** A case that must find it. Others may find it too. */
+  readonly caughtBy: string
+  readonly from: string | RegExp
+  readonly to: string
+}
+
+export const plantedPostgresFaults: readonly PlantedPostgresFault[] = [
+  {
+    fault: 'ignores the fence',
+    caughtBy: 'the right claim id with the wrong fence can change nothing',
+    from: 'AND fence = $2',
+    to: 'AND $2::bigint > 0',
+  },
+  {
+    fault: 'ignores the claim id',
+    caughtBy: 'the right fence with the wrong claim id can change nothing',
+    from: 'AND claim_id = $3',
+    to: "AND $3::text <> ''",
+  },
+  {
+    fault: 'ignores the generation of a claim',
+    caughtBy: 'the right claim id and fence in the wrong generation can change nothing',
+    from: 'AND generation = $4',
+    to: 'AND $4::bigint > 0',
+  },
+  {
+    fault: 'takes over whatever key it meets',
+    caughtBy: 'of fifty racers on two nodes exactly one starts',
+    from: 'DO NOTHING',
+    to: 'DO UPDATE SET claim_id = EXCLUDED.claim_id',
+  },
+  {
+    fault: 'overwrites a row that is no longer the one it judged',
+    caughtBy: 'of fifty racers for what failed exactly one resumes',
+    from: /(UPDATE[\s\S]*AND )revision = \$2::bigint/,
+    to: '$1$2::bigint > 0',
+  },
+  {
+    fault: 'writes without raising the revision',
+    caughtBy: 'of fifty racers for an expired key exactly one starts',
+    from: 'revision = revision + 1',
+    to: 'revision = revision',
+  },
+  {
+    fault: 'completes in whatever state',
+    caughtBy: 'a claim that failed can change nothing more',
+    from: " AND status IN ('in_progress', 'unknown')",
+    to: '',
+  },
+  {
+    fault: 'does not let a doubt be completed in a transaction',
+    caughtBy: 'the last claim may complete a doubt in a transaction, with its row',
+    from: "status IN ('in_progress', 'unknown')",
+    to: "status = 'in_progress'",
+  },
+  {
+    fault: 'renews in whatever state',
+    caughtBy: 'a claim that completed can change nothing more',
+    from: /(SET locked_until = t\.now[\s\S]*) AND status = 'in_progress'/,
+    to: '$1',
+  },
+  {
+    fault: 'sweeps and reaps what it did not lock',
+    caughtBy: 'two sweepers share the run-out leases between them, each one once',
+    from: ' FOR UPDATE SKIP LOCKED',
+    to: '',
+  },
+  {
+    fault: 'sweeps and reaps without a bound',
+    caughtBy: 'a sweep takes at most as many as it was told, and the next ones take the rest',
+    from: 'LIMIT $1',
+    to: 'LIMIT 1000 + $1::bigint',
+  },
+  {
+    fault: 'sweeps what may run again',
+    caughtBy: 'a sweep never touches what lives',
+    from: " AND on_lease_over = 'doubt'",
+    to: '',
+  },
+  {
+    fault: 'buries half-done work',
+    caughtBy: 'half-done work never expires',
+    from: " AND recovery_point = 'started'",
+    to: '',
+  },
+  {
+    fault: 'deletes a tombstone that has not stood its time',
+    caughtBy: 'a record is buried at its deadline and deleted when the tombstone has stood its time',
+    from: 'expires_at + tombstone_ms * ',
+    to: 'expires_at + 0 * ',
+  },
+  {
+    fault: 'lists every scope',
+    caughtBy: 'a list of one scope shows no other',
+    from: 'scope_id = $3',
+    to: '$3::text IS NOT NULL',
+  },
+  {
+    fault: 'judges a renewal by another clock',
+    caughtBy: 'renewing moves the end of the lease to so much from now',
+    from: /(SET locked_until = t\.now[\s\S]*FROM \(SELECT ).*?\.clock\(\)/,
+    to: '$1clock_timestamp()',
+  },
+  {
+    fault: 'keeps the retention of the reservation when it completes',
+    caughtBy: 'completing restarts the retention',
+    from: /(completed_at = t\.now, expires_at = )CASE[\s\S]*? END/,
+    to: '$1expires_at',
+  },
+  {
+    fault: 'begins no transaction',
+    caughtBy: 'until it commits, nobody else sees anything of a transaction',
+    from: /^BEGIN [^;]*/,
+    to: 'SELECT 1',
+  },
+  {
+    fault: 'takes a transaction that was rolled back for committed',
+    caughtBy: 'a transaction that completes shows its row and its answer together',
+    from: /^COMMIT$/,
+    to: 'ROLLBACK',
+  },
+]

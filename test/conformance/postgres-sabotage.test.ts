@@ -1,0 +1,68 @@
+import { storeConformance } from 'hapax/conformance'
+import { postgresStore } from 'hapax/postgres'
+import pg from 'pg'
+import { describe, expect, test } from 'vitest'
+import { type PlantedPostgresFault, plantedPostgresFaults } from './planted-postgres-faults.js'
+import { postgresHarness } from './postgres-harness.js'
+import { type ClientLibrary, connections, pgLibrary } from './postgres-libraries.js'
+import { direct } from './postgres-ways.js'
+
+const reach = direct()
+
+if ('missing' in reach) test.skip(`the suite finds out a faulty Postgres store (skipped: ${reach.missing})`, () => {})
+else {
+  describe('the suite finds out a Postgres store that', () => {
+    test.each(plantedPostgresFaults)('$fault', async ({ caughtBy, from, to }) => {
+      const { library, planted } = sabotaged((text) => text.replace(from, to))
+      const found = await caseOf(library, caughtBy)
+        .run()
+        .catch((error: unknown) => error)
+      expect(found).toBeInstanceOf(Error)
+      expect(planted()).toBeGreaterThan(0)
+      // A statement that PostgreSQL cannot even read would be found out by anything.
+      expect((found as { cause?: { code?: string } }).cause?.code ?? '').not.toMatch(/^42/)
+    })
+  })
+
+  test.each([...new Set(plantedPostgresFaults.map(({ caughtBy }) => caughtBy))])(
+    'with no fault planted the Postgres store keeps this: %s',
+    (name) => caseOf(sabotaged((text) => text).library, name).run(),
+  )
+}
+
+function caseOf(library: ClientLibrary<pg.PoolClient>, name: PlantedPostgresFault['caughtBy']) {
+  if ('missing' in reach) throw new Error(reach.missing)
+  const cases = storeConformance(postgresHarness({ name: 'sabotaged', library, ...reach }))
+  const found = cases.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`the suite has no case "${name}"`)
+  return found
+}
+
+/** A pool whose connections send other texts than the store meant, and how many of them it changed. */
+function sabotaged(rewritten: (text: string) => string) {
+  let planted = 0
+  const library: ClientLibrary<pg.PoolClient> = {
+    ...pgLibrary,
+    connect(url, options) {
+      const pool = new pg.Pool({ connectionString: url, max: connections })
+      pool.on('error', () => undefined)
+      pool.on('connect', (client) => {
+        const send = client.query.bind(client) as (config: unknown, ...rest: unknown[]) => unknown
+        const query = (config: unknown, ...rest: unknown[]) => {
+          if (!isStatement(config)) return send(config, ...rest)
+          const text = rewritten(config.text)
+          if (text !== config.text) planted++
+          return send({ ...config, text }, ...rest)
+        }
+        client.query = query as typeof client.query
+      })
+      return { store: postgresStore({ ...options, pool }), end: () => pool.end() }
+    },
+  }
+  return { library, planted: () => planted }
+}
+
+/** The store sends every statement as an object; what the application sends in a transaction is a text. */
+function isStatement(config: unknown): config is { readonly text: string } {
+  return typeof config === 'object' && config !== null && typeof (config as { text?: unknown }).text === 'string'
+}

@@ -1,0 +1,28 @@
+import { test } from 'vitest'
+import { declareConformance } from './declare.js'
+import { postgresHarness, type Way } from './postgres-harness.js'
+
+const serverUrl = process.env.HAPAX_TEST_POSTGRES_URL
+const poolerUrl = process.env.HAPAX_TEST_PGBOUNCER_URL
+
+/** Why the tests cannot reach PostgreSQL, as the title of a skipped one says it. */
+const noServer = 'no PostgreSQL, set HAPAX_TEST_POSTGRES_URL'
+const noPooler = `no pgbouncer, ${process.env.HAPAX_TEST_PGBOUNCER_MISSING ?? 'set HAPAX_TEST_PGBOUNCER_URL'}`
+
+/** Where the server is, and where the nodes connect: to the server itself, or to the pooler in front of it. */
+export type Reach = Pick<Way<unknown>, 'serverUrl' | 'url' | 'connection'>
+
+export function direct(): Reach | { readonly missing: string } {
+  return serverUrl === undefined ? { missing: noServer } : { serverUrl, url: serverUrl, connection: 'direct' }
+}
+
+export function pooled(): Reach | { readonly missing: string } {
+  if (serverUrl === undefined) return { missing: noServer }
+  return poolerUrl === undefined ? { missing: noPooler } : { serverUrl, url: poolerUrl, connection: 'pooler' }
+}
+
+/** The whole suite on one way to reach PostgreSQL. Each way has a file of its own, so that they run side by side. */
+export function declareWay<Tx>(reach: Reach | { readonly missing: string }, way: Omit<Way<Tx>, keyof Reach>): void {
+  if ('missing' in reach) test.skip(`the ${way.name} store (skipped: ${reach.missing})`, () => {})
+  else declareConformance(postgresHarness({ ...way, ...reach }))
+}

@@ -1,0 +1,145 @@
+import type { Claim, Reservation, Store } from 'hapax'
+import { postgresStore } from 'hapax/postgres'
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { claimed, completion, keys, leaseMs, reservation } from '../../dist/conformance/given.js'
+import { postgresProxy } from '../support/postgres-proxy.js'
+import { connectionsOfTest, onPostgres, recorded, schemaOfTest, until } from '../support/postgres-schema.js'
+
+onPostgres('group commit on PostgreSQL', (url) => {
+  test('what arrives together travels together', async () => {
+    const { schema } = await schemaOfTest(url)
+    const { pool, sent } = recorded(connectionsOfTest(url))
+    const store = postgresStore({ pool, schema })
+    const claims = await all(store, keys(200))
+    expect(new Set(claims.map(({ key }) => key)).size).toBe(200)
+    await Promise.all(claims.map((claim) => store.renew(claim, leaseMs)))
+    await Promise.all(claims.map((claim) => store.complete(claim, completion())))
+    const replays = await Promise.all(keys(200).map((key) => store.reserve(reservation({ key }))))
+    expect(replays.every(({ kind }) => kind === 'completed')).toBe(true)
+    // Each of the four crowds of 200: one alone in each lane, then what came meanwhile.
+    expect(sent.length).toBeLessThanOrEqual(4 * 6)
+  })
+
+  test('without it every step has statements of its own', async () => {
+    const { schema } = await schemaOfTest(url)
+    const { pool, sent } = recorded(connectionsOfTest(url))
+    await all(postgresStore({ pool, schema, batching: 'off' }), keys(50))
+    expect(sent.length).toBe(50)
+  })
+
+  test('one key that is asked for by a crowd is given once, and the crowd shares what is read', async () => {
+    const { schema } = await schemaOfTest(url)
+    const { pool, sent } = recorded(connectionsOfTest(url))
+    const store = postgresStore({ pool, schema })
+    const verdicts = await Promise.all(Array.from({ length: 200 }, () => store.reserve(reservation())))
+    expect(verdicts.filter(({ kind }) => kind === 'reserved')).toHaveLength(1)
+    expect(verdicts.filter(({ kind }) => kind === 'in_progress')).toHaveLength(199)
+    expect(sent.length).toBeLessThanOrEqual(10)
+  })
+
+  test('a record that somebody else has locked holds up nobody but itself', async () => {
+    const { schema, owner, node } = await schemaOfTest(url)
+    const { store } = node()
+    const claims = await all(store, keys(40))
+    const locker = await owner.connect()
+    await locker.query('BEGIN')
+    await locker.query(`SELECT FROM ${schema}.records WHERE idempotency_key = 'key-7' FOR UPDATE`)
+    let isLockedOneDone = false
+    const completing = claims.map((claim) => store.complete(claim, completion()))
+    const locked = completing[7]?.then(() => (isLockedOneDone = true))
+    await Promise.all(completing.filter((_, index) => index !== 7))
+    expect(isLockedOneDone).toBe(false)
+    await locker.query('COMMIT')
+    locker.release()
+    await locked
+    expect(await states(store, claims)).toEqual(new Set(['completed']))
+  })
+
+  test('a row that PostgreSQL refuses is refused alone', async () => {
+    const { node } = await schemaOfTest(url)
+    const { store } = node()
+    const asked = keys(30).map((key, index) =>
+      reservation({ key, operation: index === 11 ? 'a\0b' : 'payments.create' }),
+    )
+    const outcomes = await Promise.allSettled(asked.map((one) => store.reserve(one)))
+    expect(outcomes.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))).toEqual([11])
+    expect(await store.find(reservation({ key: keys(30)[11] as Reservation['key'] }))).toBeUndefined()
+  })
+
+  test('a claim that was lost is lost in a crowd too, and changes nothing', async () => {
+    const { node } = await schemaOfTest(url)
+    const { store } = node()
+    const claims = await all(store, keys(20))
+    const given = claims.map((claim, index) => (index % 2 === 0 ? claim : { ...claim, fence: claim.fence + 1 }))
+    const renewed = await Promise.all(given.map((claim) => store.renew(claim, leaseMs)))
+    const completed = await Promise.all(given.map((claim) => store.complete(claim, completion())))
+    expect(renewed).toEqual(given.map((_, index) => index % 2 === 0))
+    expect(completed.map(Boolean)).toEqual(renewed)
+  })
+
+  test('a text that looks like the spelling of an array stays a text', async () => {
+    const { node } = await schemaOfTest(url)
+    const { store } = node()
+    const texts = ['NULL', '', '{}', '{"a","b"}', 'a,b', ' blank ', '\\', '"', '\\"', "'", '\n\t', 'é🦜', '\\x00', '$1']
+    const asked = texts.map((operation, index) =>
+      reservation({ key: keys(20)[index] as Reservation['key'], operation }),
+    )
+    const claims = await Promise.all(asked.map((one) => claimed(store, one)))
+    const answers = texts.map((text) => completion(JSON.stringify({ text })))
+    const withHeaders = answers.map(({ answer, answerVersion }, index) => ({
+      answer: { ...answer, headers: [['x-text', texts[index] ?? '']] as const },
+      answerVersion,
+    }))
+    await Promise.all(claims.map((claim, index) => store.complete(claim, withHeaders[index] ?? completion())))
+    const found = await Promise.all(claims.map((claim) => store.find(claim)))
+    expect(found.map((record) => record?.operation)).toEqual(texts)
+    expect(found.map((record) => record?.answer)).toEqual(withHeaders.map(({ answer }) => answer))
+  })
+
+  test('a batch whose connection is cut fails for each, and leaves each as it was or as it was to be', async () => {
+    const { schema, node, owner } = await schemaOfTest(url)
+    const other = node().store
+    const proxy = await postgresProxy(url)
+    const pool = new pg.Pool({ connectionString: proxy.url, max: 4 })
+    pool.on('error', () => undefined)
+    const store = postgresStore({ pool, schema })
+    const claims = await all(store, keys(60))
+    const locker = await owner.connect()
+    // The whole table is held, so that the batches are on their way when the wire is cut.
+    await locker.query('BEGIN')
+    await locker.query(`LOCK TABLE ${schema}.records IN ACCESS EXCLUSIVE MODE`)
+    const completing = Promise.allSettled(claims.map((claim) => store.complete(claim, completion())))
+    await until(
+      async () =>
+        (
+          await owner.query(
+            `SELECT count(*)::int AS waits FROM pg_locks WHERE NOT granted AND relation = '${schema}.records'::regclass`,
+          )
+        ).rows[0].waits,
+      (waits) => waits >= 2,
+    )
+    proxy.cut()
+    await locker.query('COMMIT')
+    locker.release()
+    const outcomes = await completing
+    expect(outcomes.some(({ status }) => status === 'rejected')).toBe(true)
+    for (const [index, { status }] of outcomes.entries()) {
+      const record = await other.find(claims[index] as Claim)
+      if (status === 'fulfilled') expect(record?.state).toBe('completed')
+      else expect(['in_progress', 'completed']).toContain(record?.state)
+    }
+    await Promise.all(claims.map((claim) => other.complete(claim, completion())))
+    expect(await states(other, claims)).toEqual(new Set(['completed']))
+    await pool.end()
+    await proxy.close()
+  })
+})
+
+function all<Tx>(store: Store<Tx>, names: ReturnType<typeof keys>): Promise<Claim[]> {
+  return Promise.all(names.map((key) => claimed(store as Store<never>, { key })))
+}
+
+async function states<Tx>(store: Store<Tx>, claims: readonly Claim[]): Promise<Set<string | undefined>> {
+  return new Set((await Promise.all(claims.map((claim) => store.find(claim)))).map((record) => record?.state))
+}

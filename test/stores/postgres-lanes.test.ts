@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest'
+import { lanes, type Outcome } from '../../src/stores/postgres/lanes.js'
+import { manualClock } from '../support/manual-clock.js'
+
+/** Lanes whose statements end when the test says so. */
+function stage(judge: (operations: readonly number[]) => readonly Outcome<string>[] = done) {
+  const clock = manualClock()
+  const sent: (number | readonly number[])[] = []
+  const endings: { end: () => void; fail: (error: unknown) => void }[] = []
+  const ending = <T>(result: () => T) =>
+    new Promise<T>((resolve, reject) => endings.push({ end: () => resolve(result()), fail: reject }))
+  const run = lanes<number, string>({
+    clock,
+    alone(operation) {
+      sent.push(operation)
+      return ending(() => `${operation} alone`)
+    },
+    together(operations) {
+      sent.push(operations)
+      return ending(() => judge(operations))
+    },
+    isUndone: (error) => error === 'undone',
+  })
+  return { clock, sent, endings, run }
+}
+
+function done(operations: readonly number[]): readonly Outcome<string>[] {
+  return operations.map((operation) => ({ kind: 'done', result: `${operation} together` }))
+}
+
+test('whoever comes alone is sent at once, and what comes meanwhile goes together', async () => {
+  const { clock, sent, endings, run } = stage()
+  const results = Promise.all([1, 2, 3, 4, 5].map(run))
+  expect(sent).toEqual([1, 2])
+  endings[0]?.end()
+  await clock.settle()
+  expect(sent).toEqual([1, 2, [3, 4, 5]])
+  for (const { end } of endings) end()
+  expect(await results).toEqual(['1 alone', '2 alone', '3 together', '4 together', '5 together'])
+})
+
+test('a batch has a bound', async () => {
+  const { clock, sent, endings, run } = stage()
+  const results = Array.from({ length: 300 }, (_, index) => run(index))
+  endings[0]?.end()
+  await clock.settle()
+  expect(sent[2]).toHaveLength(128)
+  for (let index = 0; index < endings.length; index++) {
+    endings[index]?.end()
+    await clock.settle()
+  }
+  await Promise.all(results)
+})
+
+test('a lane that waits for long gives way, so that nobody waits with it', async () => {
+  const { clock, sent, run } = stage()
+  for (const operation of [1, 2, 3, 4]) void run(operation)
+  expect(sent).toEqual([1, 2])
+  await clock.advance(99)
+  expect(sent).toEqual([1, 2])
+  await clock.advance(1)
+  expect(sent).toEqual([1, 2, [3, 4]])
+})
+
+test('a batch that was undone is tried one by one; one that may have happened is not', async () => {
+  const { clock, sent, endings, run } = stage()
+  const results = [1, 2, 3, 4].map(run)
+  endings[0]?.end()
+  await clock.settle()
+  endings[2]?.fail('undone')
+  await clock.settle()
+  expect(sent).toEqual([1, 2, [3, 4], 3, 4])
+  for (const { end } of endings) end()
+  expect(await Promise.all(results)).toEqual(['1 alone', '2 alone', '3 alone', '4 alone'])
+
+  const lost = stage()
+  const losing = [1, 2, 3, 4].map(lost.run)
+  lost.endings[0]?.end()
+  await lost.clock.settle()
+  lost.endings[2]?.fail('cut')
+  await expect(losing[2]).rejects.toBe('cut')
+  await expect(losing[3]).rejects.toBe('cut')
+  expect(lost.sent).toEqual([1, 2, [3, 4]])
+})
+
+test('what a batch could not do is done alone, or goes with the next one', async () => {
+  const { clock, sent, endings, run } = stage((operations) =>
+    operations.map((operation) =>
+      operation === 3 ? { kind: 'alone' } : operation === 4 ? { kind: 'again' } : { kind: 'done', result: 'together' },
+    ),
+  )
+  const results = [1, 2, 3, 4, 5].map(run)
+  endings[0]?.end()
+  await clock.settle()
+  endings[2]?.end()
+  await clock.settle()
+  expect(sent).toEqual([1, 2, [3, 4, 5], 3, 4])
+  for (const { end } of endings) end()
+  expect(await Promise.all(results)).toEqual(['1 alone', '2 alone', '3 alone', '4 alone', 'together'])
+})

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { migratePostgres, postgresStore } from 'hapax/postgres'
+import type pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { migrations } from '../../src/stores/postgres/migrations/index.js'
+import { claimed, created, reservation } from '../acceptance/support/reservations.js'
+import { connectionsOfTest, freshName, onPostgres, rejection, schemaOfTest } from '../support/postgres-schema.js'
+
+/** A store starts on the schema of its release, or says what to run. */
+
+/** A released migration is never edited: somebody has already applied it. Add a new one instead. */
+const released = {
+  '0001-records': 'd904a8b864b5e3a2d700a93d9b4aa6e25bea2a67d6a00f6ee4db2f2827ea62f3',
+}
+
+test('no released migration was edited, and each has the next number', () => {
+  const hashOf = (sql: readonly string[]) => createHash('sha256').update(JSON.stringify(sql)).digest('hex')
+  expect(Object.fromEntries(migrations.map(({ name, sql }) => [name, hashOf(sql('"hapax"'))]))).toEqual(released)
+  expect(migrations.map(({ version }) => version)).toEqual(migrations.map((_, index) => index + 1))
+  expect(migrations.every(({ name, version }) => name.startsWith(String(version).padStart(4, '0')))).toBe(true)
+})
+
+test.each(['', 'Hapax', 'a-b', 'a b', 'a"; DROP SCHEMA public; --', '1st', 'é', 'a'.repeat(64)])(
+  'the schema name %j is refused before anything is asked',
+  async (schema) => {
+    const pool = { connect: () => Promise.reject(new Error('nobody should connect')) }
+    expect(() => postgresStore({ pool, schema })).toThrow(expect.objectContaining({ code: 'store_unknown' }))
+    expect(await rejection(migratePostgres({ pool, schema }))).toMatchObject({ code: 'store_unknown' })
+  },
+)
+
+onPostgres('migrations', (url) => {
+  const all = migrations.map(({ name }) => name)
+  const to = migrations.length
+
+  test('migrating twice changes nothing the second time', async () => {
+    const { pool, schema } = given()
+    expect(await migratePostgres({ pool, schema })).toEqual({ schema, from: 0, to, migrations: all })
+    const made = await objectsIn(pool, schema)
+    expect(await migratePostgres({ pool, schema })).toEqual({ schema, from: to, to, migrations: [] })
+    expect(await objectsIn(pool, schema)).toEqual(made)
+  })
+
+  test('of eight who migrate at once, one does the work', async () => {
+    const { pool, schema } = given(8)
+    const results = await Promise.all(Array.from({ length: 8 }, () => migratePostgres({ pool, schema })))
+    expect(results.map(({ from }) => from).sort()).toEqual([0, ...Array(7).fill(to)])
+    const { rows } = await pool.query(`SELECT name FROM ${schema}.migrations ORDER BY version`)
+    expect(rows.map(({ name }) => name)).toEqual(all)
+  })
+
+  test('a preview says what would be applied and creates nothing', async () => {
+    const { pool, schema } = given()
+    expect(await migratePostgres({ pool, schema, mode: 'preview' })).toEqual({ schema, from: 0, to, migrations: all })
+    expect(await objectsIn(pool, schema)).toEqual([])
+    expect((await pool.query('SELECT to_regnamespace($1) AS there', [schema])).rows).toEqual([{ there: null }])
+  })
+
+  test('without its schema a store refuses to start, and the error says what to run', async () => {
+    const { pool, schema } = given()
+    expect(await rejection(postgresStore({ pool, schema }).open())).toMatchObject({
+      code: 'store_schema_outdated',
+      message: expect.stringContaining('hapax migrate'),
+    })
+  })
+
+  test('an older schema refuses to start', async () => {
+    const { owner: pool, schema } = await schemaOfTest(url)
+    await pool.query(`DELETE FROM ${schema}.migrations`)
+    expect(await rejection(postgresStore({ pool, schema }).open())).toMatchObject({ code: 'store_schema_outdated' })
+  })
+
+  test('a schema of a later release refuses to start, and is not migrated back either', async () => {
+    const { owner: pool, schema } = await schemaOfTest(url)
+    await pool.query(`INSERT INTO ${schema}.migrations (version, name) VALUES (999, '0999-later')`)
+    const refused = { code: 'store_schema_newer', message: expect.stringContaining('999') }
+    expect(await rejection(postgresStore({ pool, schema }).open())).toMatchObject(refused)
+    expect(await rejection(migratePostgres({ pool, schema }))).toMatchObject(refused)
+    expect(await rejection(migratePostgres({ pool, schema, mode: 'preview' }))).toMatchObject(refused)
+  })
+
+  test('a migration that fails leaves the schema as it was', async () => {
+    const { pool, schema } = given()
+    await pool.query(`CREATE SCHEMA ${schema} CREATE TABLE records (in_the_way text)`)
+    expect(await rejection(migratePostgres({ pool, schema }))).toMatchObject({ code: 'store_failed' })
+    expect(await objectsIn(pool, schema)).toEqual(['records'])
+  })
+
+  test('a role that may not create is told that rights are missing', async () => {
+    const { pool, schema } = given()
+    const asRole = await rolePool(pool, schema)
+    expect(await rejection(migratePostgres({ pool: asRole, schema }))).toMatchObject({ code: 'store_rights_missing' })
+    expect(await objectsIn(pool, schema)).toEqual([])
+  })
+
+  test('a role that owns the schema migrates it, without the right to create others', async () => {
+    const { pool, schema } = given()
+    const asRole = await rolePool(pool, schema)
+    await pool.query(`CREATE SCHEMA ${schema} AUTHORIZATION ${schema}_role`)
+    expect(await migratePostgres({ pool: asRole, schema })).toMatchObject({ from: 0, to })
+  })
+
+  test('two schemas on one server do not meet', async () => {
+    const one = await schemaOfTest(url)
+    const other = await schemaOfTest(url)
+    const claim = await claimed(one.node().store, reservation('k'))
+    await claimed(other.node().store, reservation('k'))
+    await one.node().store.complete(claim, created)
+    expect(await other.node().store.find(claim)).toMatchObject({ state: 'in_progress' })
+  })
+
+  /** A name that is free, and whatever is made of it goes with the test. */
+  function given(max = 2): { readonly pool: pg.Pool; readonly schema: string } {
+    const schema = freshName()
+    const pool = connectionsOfTest(url, { max })
+    onTestFinished(async () => void (await pool.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)))
+    return { pool, schema }
+  }
+
+  /** Connections of a role that may log in and nothing else. */
+  async function rolePool(pool: pg.Pool, schema: string): Promise<pg.Pool> {
+    const role = `${schema}_role`
+    await pool.query(`CREATE ROLE ${role} LOGIN`)
+    onTestFinished(async () => {
+      await pool.query(`DROP OWNED BY ${role} CASCADE`)
+      await pool.query(`DROP ROLE ${role}`)
+    })
+    const named = new URL(url)
+    named.username = role
+    return connectionsOfTest(named.href, { max: 1 })
+  }
+})
+
+async function objectsIn(pool: pg.Pool, schema: string): Promise<unknown[]> {
+  const { rows } = await pool.query(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace($1)
+    UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = to_regnamespace($1) ORDER BY name`,
+    [schema],
+  )
+  return rows.map(({ name }) => name)
+}

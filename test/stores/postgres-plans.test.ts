@@ -1,0 +1,206 @@
+import { type Claim, scopeOf } from 'hapax'
+import { postgresStore } from 'hapax/postgres'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { claimed, created, leaseMs, reservation } from '../acceptance/support/reservations.js'
+import { type FreshSchema, fill, freshSchema, onPostgres, recorded, type Sent } from '../support/postgres-schema.js'
+
+/** On 200,000 analysed rows every statement that the store sends walks an index, and the one that was made for it. */
+
+const rows = 200_000
+const largestBatch = 1_000
+
+/** What a table looks like after a while: mostly answers, some of them past retention, tombstones, and a little under way. */
+const mix = {
+  key: `'key-' || i`,
+  scope: `'tenant-' || i % 500`,
+  status: `CASE WHEN i % 100 < 80 THEN 'completed' WHEN i % 100 < 95 THEN 'expired' WHEN i % 100 < 97 THEN 'in_progress'
+    WHEN i % 100 < 99 THEN 'failed_retryable' ELSE 'unknown' END`,
+  lockedUntil: `now() + (i % 3000 - 300) * interval '10 milliseconds' + interval '1 minute' * (i % 20)`,
+  expiresAt: `CASE WHEN i % 100 BETWEEN 80 AND 94 THEN now() - (i % 31) * interval '1 day'
+    ELSE now() + (i % 1440 - 15) * interval '1 minute' END`,
+  tombstoneMs: `${30 * 86_400_000}`,
+} as const
+
+const checkpoint = { recoveryPoint: 'ride_created', onLeaseOver: 'doubt', leaseMs } as const
+
+onPostgres('on 200,000 rows', (url) => {
+  let given: FreshSchema
+  let sent: Record<string, Sent>
+
+  beforeAll(async () => {
+    given = await freshSchema(url)
+    await fill(given, { count: rows, ...mix })
+    await given.owner.query(`VACUUM (ANALYZE) ${given.schema}.records`)
+    sent = await statementsOf(given)
+  }, 60_000)
+
+  afterAll(() => given?.dispose())
+
+  const found = [{ node: 'Index Scan', index: 'records_digest' }]
+  const batch = (index: string) => [
+    { node: 'Index Scan', index },
+    { node: 'Index Scan', index: 'records_pkey' },
+  ]
+  const batches = [
+    ['the sweeper looks', 'sweep', 'records_open'],
+    ['the reaper buries', 'bury', 'records_expires'],
+    ['the reaper deletes', 'forget', 'records_tombstones'],
+  ] as const
+  const cases = [
+    ['a replay is read', 'find', found],
+    ['a record is locked', 'lock', found],
+    ['a record is written as judged', 'update', found],
+    ['a record is removed', 'remove', found],
+    ['a lease is renewed', 'renew', found],
+    ['an answer is stored', 'complete', found],
+    ...batches.map(([when, statement, index]) => [when, statement, batch(index)] as const),
+    ['a tenant is listed', 'list by scope', [{ node: 'Index Scan', index: 'records_scope' }]],
+    ['a tenant is listed by state', 'list by scope and state', [{ node: 'Index Scan', index: 'records_scope' }]],
+    ['everything is listed', 'list', [{ node: 'Index Scan', index: 'records_pkey' }]],
+    ['everything is listed by state', 'list by state', [{ node: 'Index Scan', index: 'records_pkey' }]],
+  ] as const
+
+  test.each(['reserve', 'read', 'renew', 'complete'])(
+    'when a crowd comes to %s, the table is never read through',
+    async (step) => {
+      const scans = tableScansOf(await planOf(given, sent[`crowd: ${step}`], 'custom'))
+      expect(scans.length).toBeGreaterThan(0)
+      expect(scans.filter((scan) => !scan.includes('Bitmap') && !scan.endsWith('records_digest'))).toEqual([])
+    },
+  )
+
+  for (const kind of ['custom', 'generic'] as const) {
+    test(`when a key is reserved, the conflict is found in the unique index, by a ${kind} plan`, async () => {
+      const plan = await planOf(given, sent.insert, kind)
+      expect(plan).toMatchObject({ 'Conflict Resolution': 'NOTHING', 'Conflict Arbiter Indexes': ['records_digest'] })
+      expect(scansOf(plan)).toEqual([{ node: 'Index Only Scan', index: 'records_digest' }])
+    })
+
+    test.each(batches)(`when %s, no row is read in vain, by a ${kind} plan`, async (_, statement, index) => {
+      const plan = await planOf(given, sent[statement], kind, 'ANALYZE, ')
+      expect(scansOf(plan).map((scan) => scan.index)).toContain(index)
+      expect(readInVain(plan)).toBe(0)
+    })
+
+    test.each(cases)(`when %s, only the index is walked, by a ${kind} plan (%s)`, async (_, statement, scans) => {
+      expect(scansOf(await planOf(given, sent[statement], kind))).toEqual(scans)
+    })
+  }
+})
+
+/** Lets a store do everything once, and keeps what it sent. */
+async function statementsOf(given: FreshSchema): Promise<Record<string, Sent>> {
+  const { pool, sent } = recorded(given.owner)
+  const store = postgresStore({ pool, schema: given.schema, connection: 'direct' })
+  const during = async (step: () => Promise<unknown>) => {
+    sent.length = 0
+    await step()
+    return [...sent] as [Sent, ...Sent[]]
+  }
+  const first = await claimed(store, reservation('first'))
+  const second = await claimed(store, reservation('second'))
+  const third = await claimed(store, reservation('third'))
+  const [insert] = await during(() => store.reserve(reservation('fourth')))
+  const [find] = await during(() => store.find(first))
+  const [, update] = await during(() => store.checkpoint(first, checkpoint))
+  const [lock] = await during(() =>
+    store.transaction(first, async () => ({ value: 1, write: { kind: 'checkpoint', ...checkpoint } })),
+  )
+  const [renew] = await during(() => store.renew(first, leaseMs))
+  const [complete] = await during(() => store.complete(second, created))
+  const [, remove] = await during(() => store.release(third))
+  const [sweep] = await during(() => store.sweep(largestBatch))
+  const [forget, bury] = await during(() => store.reap(largestBatch))
+  const crowd = Array.from({ length: 100 }, (_, index) => reservation(`crowd ${index}`))
+  const together = async <T>(step: () => Promise<T>): Promise<Sent | undefined> =>
+    (await during(step)).findLast(({ text }) => text.includes('bytea[]'))
+  const claims: Claim[] = []
+  const crowdReserve = await together(async () => {
+    claims.push(...(await Promise.all(crowd.map((one) => claimed(store, one)))))
+  })
+  const crowdRead = await together(() => Promise.all(claims.map((claim) => store.find(claim))))
+  const crowdRenew = await together(() => Promise.all(claims.map((claim) => store.renew(claim, leaseMs))))
+  const crowdComplete = await together(() => Promise.all(claims.map((claim) => store.complete(claim, created))))
+  const scope = scopeOf('tenant-7')
+  const [all] = await during(() => store.list({ limit: 50 }))
+  const [byScope] = await during(() => store.list({ scope, limit: 50 }))
+  const [byState] = await during(() => store.list({ state: 'completed', limit: 50 }))
+  const [byBoth] = await during(() => store.list({ scope, state: 'completed', limit: 50 }))
+  return {
+    insert,
+    find,
+    ...(update && { update }),
+    lock,
+    renew,
+    complete,
+    ...(remove && { remove }),
+    sweep,
+    forget,
+    ...(bury && { bury }),
+    list: all,
+    'list by scope': byScope,
+    'list by state': byState,
+    'list by scope and state': byBoth,
+    ...(crowdReserve && { 'crowd: reserve': crowdReserve }),
+    ...(crowdRead && { 'crowd: read': crowdRead }),
+    ...(crowdRenew && { 'crowd: renew': crowdRenew }),
+    ...(crowdComplete && { 'crowd: complete': crowdComplete }),
+  }
+}
+
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Index Name'?: string
+  readonly 'Relation Name'?: string
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly Plan[]
+}
+
+/**
+ * A custom plan knows the values. A generic one, which a named statement may get after some runs, does not. With
+ * `ANALYZE` the statement runs as well, and is undone.
+ */
+async function planOf(
+  { owner }: FreshSchema,
+  sent: Sent | undefined,
+  kind: 'custom' | 'generic',
+  running: '' | 'ANALYZE, ' = '',
+): Promise<Plan> {
+  if (sent === undefined) throw new Error('the store sent no such statement')
+  const client = await owner.connect()
+  try {
+    await client.query(`SET plan_cache_mode = force_${kind}_plan`)
+    await client.query(`PREPARE asked AS ${sent.text}`)
+    const values = sent.values.map((value) => literal(value, (text) => client.escapeLiteral(text)))
+    await client.query('BEGIN')
+    const { rows } = await client.query(`EXPLAIN (${running}FORMAT JSON) EXECUTE asked(${values.join(', ')})`)
+    await client.query('ROLLBACK')
+    return rows[0]['QUERY PLAN'][0].Plan
+  } finally {
+    client.release(true)
+  }
+}
+
+function literal(value: unknown, quoted: (text: string) => string): string {
+  if (value === null) return 'NULL'
+  return value instanceof Uint8Array ? `'\\x${Buffer.from(value).toString('hex')}'` : quoted(String(value))
+}
+
+/** How the plan gets at rows, outermost first. A clock or a sub-select without a table is no scan. */
+function scansOf(plan: Plan): readonly { readonly node: string; readonly index: string | undefined }[] {
+  const inner = (plan.Plans ?? []).flatMap(scansOf)
+  if (!plan['Node Type'].endsWith('Scan') || plan['Node Type'] === 'Subquery Scan') return inner
+  return [{ node: plan['Node Type'], index: plan['Index Name'] }, ...inner]
+}
+
+/** How the plan gets at rows of the table or its indexes; what was asked for, and what was found before, is not counted. */
+function tableScansOf(plan: Plan): readonly string[] {
+  const { 'Node Type': node, 'Index Name': index, 'Relation Name': table } = plan
+  const inner = (plan.Plans ?? []).flatMap(tableScansOf)
+  if (!node.endsWith('Scan') || (index === undefined && table !== 'records')) return inner
+  return [index === undefined ? node : `${node} on ${index}`, ...inner]
+}
+
+function readInVain(plan: Plan): number {
+  return (plan['Rows Removed by Filter'] ?? 0) + (plan.Plans ?? []).reduce((sum, inner) => sum + readInVain(inner), 0)
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto'
+import {
+  migratePostgres,
+  type PgClient,
+  type PgPool,
+  type PostgresStore,
+  type PostgresStoreOptions,
+  postgresStore,
+} from 'hapax/postgres'
+import pg from 'pg'
+import { describe, onTestFinished } from 'vitest'
+
+/** A schema of its own, what looks at it from outside, and nodes that work on it. */
+export interface FreshSchema {
+  readonly url: string
+  readonly schema: string
+  /** The owner's connections, which belong to no node. */
+  readonly owner: pg.Pool
+  /** Another node, with connections of its own that carry the schema's name. */
+  node(options?: NodeOptions): PostgresNode
+  dispose(): Promise<void>
+}
+
+export type NodeOptions = Omit<PostgresStoreOptions<pg.Pool>, 'pool' | 'schema'>
+
+export interface PostgresNode {
+  readonly store: PostgresStore<pg.PoolClient>
+  readonly pool: pg.Pool
+}
+
+/** Declares tests that need a server. Without one they are skipped, and say so. */
+export function onPostgres(group: string, declare: (url: string) => void): void {
+  const url = process.env.HAPAX_TEST_POSTGRES_URL
+  if (url !== undefined) describe(group, () => declare(url))
+  else describe.skip(`${group} (skipped: no PostgreSQL, set HAPAX_TEST_POSTGRES_URL)`, () => declare(''))
+}
+
+export function freshName(): string {
+  return `hapax_${randomUUID().replaceAll('-', '')}`
+}
+
+/** Connections that end with the test. */
+export function connectionsOfTest(url: string, options: pg.PoolConfig = {}): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max: 4, ...options })
+  onTestFinished(() => pool.end())
+  return pool
+}
+
+/** A migrated schema that goes with the test. */
+export async function schemaOfTest(url: string): Promise<FreshSchema> {
+  const fresh = await freshSchema(url)
+  onTestFinished(() => fresh.dispose())
+  return fresh
+}
+
+/** A migrated schema that stays until it is disposed of. */
+export async function freshSchema(url: string): Promise<FreshSchema> {
+  const schema = freshName()
+  const owner = new pg.Pool({ connectionString: url, max: 4 })
+  const pools: pg.Pool[] = []
+  await migratePostgres({ pool: owner, schema })
+  return {
+    url,
+    schema,
+    owner,
+    node(options = {}) {
+      const pool = new pg.Pool({ connectionString: url, max: 4, application_name: schema })
+      pools.push(pool)
+      return { pool, store: postgresStore({ connection: 'direct', ...options, pool, schema }) }
+    },
+    async dispose() {
+      for (const pool of pools) if (!pool.ended) await pool.end()
+      await owner.query(`DROP SCHEMA ${schema} CASCADE`)
+      await owner.end()
+    },
+  }
+}
+
+/** Rows by the thousand, in one statement. Every expression may use `i`, the number of the row. */
+export interface Rows {
+  readonly count: number
+  readonly key: string
+  readonly scope?: string
+  readonly status: string
+  readonly lockedUntil?: string
+  readonly expiresAt?: string
+  readonly tombstoneMs?: string
+}
+
+export async function fill({ owner, schema }: FreshSchema, rows: Rows): Promise<void> {
+  const { count, key, scope = `'acme'`, status, tombstoneMs = '86400000' } = rows
+  const { lockedUntil = `now() + interval '1 hour'`, expiresAt = `now() + interval '1 day'` } = rows
+  await owner.query(
+    `INSERT INTO ${schema}.records (digest, scope_id, idempotency_key, generation, fence, claim_id, status, operation,
+      request_fingerprint, attempt, locked_until, on_lease_over, recovery_point, response_status_code, response_headers,
+      response_body, response_schema_version, evidence, created_at, last_run_at, expires_at, retention_ms, tombstone_ms)
+    SELECT ${schema}.digest(scope, key), scope, key, 1, 1, gen_random_uuid(), status, 'payments.create', '1.test:aa', 1,
+      CASE status WHEN 'in_progress' THEN ${lockedUntil} END, 'doubt',
+      CASE status WHEN 'completed' THEN 'finished' ELSE 'started' END,
+      CASE status WHEN 'completed' THEN 201 END, CASE status WHEN 'completed' THEN '[]' END,
+      CASE status WHEN 'completed' THEN convert_to('{"id":' || i || '}', 'UTF8') END,
+      CASE status WHEN 'completed' THEN 1 END, '[]', now(), now(), ${expiresAt}, 86400000, ${tombstoneMs}
+    FROM (SELECT i, (${scope})::text AS scope, (${key})::text AS key, (${status})::text AS status
+      FROM generate_series(1, $1::int) i) r`,
+    [count],
+  )
+}
+
+/** A statement as the store sent it. */
+export interface Sent {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** The same connections, and every statement of ours that passed through them. Those of a transaction's frame are left out. */
+export function recorded(pool: pg.Pool): { readonly pool: PgPool; readonly sent: Sent[] } {
+  const sent: Sent[] = []
+  const connect = async (): Promise<PgClient> => {
+    const client = await pool.connect()
+    return {
+      query(config) {
+        if (config.values !== undefined) sent.push({ text: config.text, values: config.values })
+        return client.query(config)
+      },
+      release: (error) => client.release(error),
+      on: (event, listener) => client.on(event, listener),
+      off: (event, listener) => client.off(event, listener),
+    }
+  }
+  return { pool: { connect }, sent }
+}
+
+/** Asks until the answer is the one that is waited for, at most as long as anything here may take. */
+export async function until<T>(ask: () => Promise<T>, isThere: (answer: T) => boolean): Promise<T> {
+  const deadline = performance.now() + 15_000
+  for (;;) {
+    const answer = await ask()
+    if (isThere(answer)) return answer
+    if (performance.now() > deadline) throw new Error(`it did not come: ${JSON.stringify(answer)}`)
+  }
+}
+
+/** What a promise rejects with. */
+export async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    (value) => Promise.reject(new Error(`It should have failed, but gave ${JSON.stringify(value)}`)),
+    (error: unknown) => error,
+  )
+}
