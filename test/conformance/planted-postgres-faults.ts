@@ -89,8 +89,8 @@ export const plantedPostgresFaults: readonly PlantedPostgresFault[] = [
   {
     fault: 'deletes a tombstone that has not stood its time',
     caughtBy: 'a record is buried at its deadline and deleted when the tombstone has stood its time',
-    from: 'expires_at + tombstone_ms * ',
-    to: 'expires_at + 0 * ',
+    from: /tombstone_ms \* /g,
+    to: '0 * ',
   },
   {
     fault: 'lists every scope',

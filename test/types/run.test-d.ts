@@ -1,6 +1,9 @@
 import { type Accepted, type Done, engine, type State, type Verdict } from 'hapax'
 import { memoryStore } from 'hapax/memory'
+import { postgresStore } from 'hapax/postgres'
 import { type SqliteTransaction, sqliteStore } from 'hapax/sqlite'
+import pg from 'pg'
+import postgres from 'postgres'
 import { expectTypeOf, test } from 'vitest'
 
 const hapax = engine({ store: memoryStore() })
@@ -55,4 +58,23 @@ test('verdicts and states are closed unions that a switch exhausts', () => {
   }
   expectTypeOf(say).returns.toBeString()
   expectTypeOf<State>().toEqualTypeOf<'in_progress' | 'completed' | 'failed_retryable' | 'unknown' | 'expired'>()
+})
+
+test('a handler is given the transaction of its client library', () => {
+  const byPg = engine({ store: postgresStore({ pool: new pg.Pool() }) })
+  void byPg.run({ ...request, policy: byPg.policy({ name: 'a' }) }, (work) =>
+    work.commit(async ({ tx }) => {
+      expectTypeOf(tx).toEqualTypeOf<pg.PoolClient>()
+      return 5
+    }),
+  )
+  const byPostgresJs = engine({ store: postgresStore({ pool: postgres({ prepare: false }) }) })
+  void byPostgresJs.run({ ...request, policy: byPostgresJs.policy({ name: 'a' }) }, (work) =>
+    work.commit(async ({ tx }) => {
+      expectTypeOf(tx).toEqualTypeOf<postgres.TransactionSql>()
+      return 5
+    }),
+  )
+  // @ts-expect-error: a single connection is no pool
+  postgresStore({ pool: new pg.Client() })
 })
