@@ -10,7 +10,7 @@
 import pg from 'pg'
 import { startPostgres } from '../../scripts/postgres.mjs'
 import { migratePostgres, postgresStore } from '../../src/stores/postgres/index.js'
-import { type Load, load } from './load.js'
+import { fillStock, type Load, load } from './load.js'
 import { pgbench } from './pgbench.js'
 
 const rounds = 3
@@ -18,7 +18,8 @@ const seconds = 4
 const concurrencies = [1, 32, 256] as const
 /** As many as pgbench has; more only make the server's processes wait for each other. */
 const connections = 32
-const clients = 32
+/** One caller is compared with one client, more callers with as many clients as there are connections. */
+const pgbenchClients = [1, 32] as const
 
 export async function store(): Promise<{ readonly ratios: Readonly<Record<string, number>> }> {
   const postgres = await startPostgres(console.error)
@@ -29,12 +30,18 @@ export async function store(): Promise<{ readonly ratios: Readonly<Record<string
     await migratePostgres({ pool })
     const measured = postgresStore({ pool, connection: 'direct' })
     await measured.open()
-    console.log(`PostgreSQL from ${postgres.source}, ${seconds} s each, median of ${rounds} rounds`)
+    await fillStock(measured)
+    const { rows } = await pool.query('SHOW server_version')
+    console.log(
+      `PostgreSQL ${rows[0].server_version}, fsync on; direct connections, ${connections} in the pool, group commit on;`,
+      `${seconds} s each, median of ${rounds} rounds`,
+    )
     const series = new Map<string, Load[]>()
     const note = (name: string, result: Load) => series.set(name, [...(series.get(name) ?? []), result])
     for (let round = 1; round <= rounds; round++) {
       await pool.query('VACUUM ANALYZE hapax.records')
-      note(`pgbench@${clients}`, await pgbench({ url: postgres.url, clients, seconds }))
+      for (const clients of pgbenchClients)
+        note(`pgbench@${clients}`, await pgbench({ url: postgres.url, clients, seconds }))
       for (const concurrency of concurrencies) {
         note(`hapax@${concurrency}`, await load(measured, { concurrency, seconds, kind: 'pairs' }))
         note(`replays@${concurrency}`, await load(measured, { concurrency, seconds: seconds / 2, kind: 'replays' }))
@@ -49,14 +56,16 @@ export async function store(): Promise<{ readonly ratios: Readonly<Record<string
 
 function report(series: ReadonlyMap<string, readonly Load[]>): Readonly<Record<string, number>> {
   const median = (loads: readonly Load[]) => [...loads].sort((a, b) => a.perSecond - b.perSecond)[loads.length >> 1]
-  const base = median(series.get(`pgbench@${clients}`) ?? [])?.perSecond ?? Number.NaN
+  const base = (callers: number) =>
+    median(series.get(`pgbench@${callers === 1 ? 1 : connections}`) ?? [])?.perSecond ?? Number.NaN
   const ratios: Record<string, number> = {}
   for (const [name, loads] of series) {
     const { perSecond = Number.NaN, p50Ms, p99Ms } = median(loads) ?? {}
     const latency = p50Ms === undefined ? '' : `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms?.toFixed(2)} ms`
     console.log(`${name.padEnd(12)} ${perSecond.toFixed(0).padStart(7)} /s   ${latency}`)
-    if (name.startsWith('hapax@'))
-      ratios[name.replace('hapax@', 'hapax/pgbench@')] = Number((perSecond / base).toFixed(2))
+    const callers = /^hapax@(\d+)$/.exec(name)?.[1]
+    if (callers !== undefined)
+      ratios[`hapax/pgbench@${callers}`] = Number((perSecond / base(Number(callers))).toFixed(2))
   }
   return ratios
 }

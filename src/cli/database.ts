@@ -28,6 +28,7 @@ export function databaseOf(text: string): Database {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1]?.toLowerCase()
   switch (scheme) {
     case undefined:
+      refuseConnectionWords(text)
       return { kind: 'sqlite', path: text }
     case 'sqlite':
       return { kind: 'sqlite', path: text.replace(/^sqlite:(\/\/)?/i, '') }
@@ -39,6 +40,12 @@ export function databaseOf(text: string): Database {
     default:
       throw new HapaxError('store_unknown', `No store is known by the scheme "${scheme}:". ${accepted}`)
   }
+}
+
+/** `host=… password=…` is how psql may be told; taken for a path it would be created, and printed. */
+function refuseConnectionWords(text: string): void {
+  if (!/(^|\s)(host|hostaddr|port|user|dbname|password|service)\s*=/i.test(text)) return
+  throw new HapaxError('store_unknown', `Words like host=… are not read here. ${accepted}`)
 }
 
 /** What only PostgreSQL has: whoever asks for it of a SQLite file expects something else. */

@@ -17,7 +17,13 @@ const program = new Command('hapax')
   .version(version, '-V, --version', 'print the version and exit')
   .helpOption('-h, --help', 'print this help and exit')
   .configureOutput({
-    outputError: (text, write) => write(`${text.trim().replace(/^error:/, 'hapax:')}; see hapax --help\n`),
+    outputError: (text, write) =>
+      write(
+        `${text
+          .trim()
+          .replace(/^error:/, 'hapax:')
+          .replace(/\.$/, '')}; see hapax --help\n`,
+      ),
   })
   .addHelpText(
     'after',

@@ -13,7 +13,7 @@ Examples:
   hapax migrate .data/hapax.db --json                      for a script
 
 PostgreSQL needs the package pg, or postgres, and a role that may create the schema or owns it. A password may
-stand in PGPASSWORD or ~/.pgpass instead of the URL. A SQLite file that does not exist is created.
+stand in PGPASSWORD instead of the URL, and with the package pg in ~/.pgpass. A SQLite file that does not exist is created.
 Any number of processes may migrate at once.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.`

@@ -71,7 +71,7 @@ async function installed<Module>(load: () => Promise<unknown>): Promise<Module |
 }
 
 function noDriver(): never {
-  throw new HapaxError('store_unknown', 'No driver for PostgreSQL is installed. Run: npm install pg')
+  throw new HapaxError('store_unreachable', 'No driver for PostgreSQL is installed. Run: npm install pg (or postgres)')
 }
 
 async function ensureReachable(client: PostgresClient): Promise<void> {

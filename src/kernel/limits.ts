@@ -100,4 +100,13 @@ export const postgresBounds = {
   batchedBodyBytes: 64 * 1024,
   /** A statement that takes this long waits for a lock or a disk in trouble; others need not wait with it. */
   laneMs: 100,
+  /** Operations of one kind that may wait for a lane. Whoever comes after them would wait in vain. */
+  queue: 10_000,
+  /**
+   * A connection that owes an answer keeps its place in the pool for this long. If it lost it at once, the pool would open
+   * another one, and a table that somebody locked would fill the server with connections that wait.
+   */
+  lateMs: 30 * second,
+  /** The server ends a handler's statement by itself; only where it stays silent for this much longer do we. */
+  silenceMs: second,
 } as const

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { paymentsOf, recordsOf, untilRunning } from '../sandbox/database.js'
 import { acme, pay, tea } from '../sandbox/payment-client.js'
 import { type SandboxProcess, startSandbox } from '../sandbox/sandbox-process.js'
-import { gate } from '../support/bench.js'
+import { gate } from '../support/waiting.js'
 import { databaseOf, recordOf, scriptOn, sqlOn, withoutRecords } from './support/database.js'
 import { openShop } from './support/shop.js'
 

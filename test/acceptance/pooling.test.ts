@@ -1,18 +1,16 @@
 import type pg from 'pg'
 import { beforeEach, expect, test } from 'vitest'
-import { onPostgres, type SchemaNode, type TestSchema, testSchema } from './support/test-schema.js'
+import { noPooler, onPostgres, poolerUrl } from '../support/on-postgres.js'
+import { type SchemaNode, type TestSchema, testSchema } from './support/test-schema.js'
 
 /** Many requests on few connections, and on connections that belong to somebody else a moment later. */
 
-const poolerUrl = process.env.HAPAX_TEST_PGBOUNCER_URL
-const noPooler = `no pgbouncer, ${process.env.HAPAX_TEST_PGBOUNCER_MISSING ?? 'set HAPAX_TEST_PGBOUNCER_URL'}`
-
 const keys = Array.from({ length: 50 }, (_, number) => `k${number}`)
 
-onPostgres('pooling', () => {
+onPostgres('pooling', (url) => {
   let schema: TestSchema
   beforeEach(async () => {
-    schema = await testSchema()
+    schema = await testSchema(url)
   })
 
   /** Every key is asked for twice on each node, at once; each answer is committed with a row. */
@@ -54,12 +52,13 @@ onPostgres('pooling', () => {
   })
 
   const title = 'two nodes behind pgbouncer in transaction mode serve all of them, and prepare nothing by name'
-  if (poolerUrl === undefined) test.skip(`${title} (skipped: ${noPooler})`, () => {})
+  const pooler = poolerUrl
+  if (pooler === undefined) test.skip(`${title} (skipped: ${noPooler})`, () => {})
   else
     test(`${title} [S1-007]`, async () => {
       const nodes = [
-        await schema.node({ url: poolerUrl, max: 20 }),
-        await schema.node({ url: poolerUrl, max: 20, rowSecurity: 'scope' }),
+        await schema.node({ url: pooler, max: 20 }),
+        await schema.node({ url: pooler, max: 20, rowSecurity: 'scope' }),
       ]
       await expectTransactionMode(nodes[0]?.pool)
       await serve(nodes)

@@ -1,7 +1,8 @@
 import type { Verdict } from 'hapax'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { onPostgres } from '../support/on-postgres.js'
 import { claimed, leaseMs, reservation } from './support/reservations.js'
-import { onPostgres, type SchemaNode, type TestSchema, testSchema } from './support/test-schema.js'
+import { type SchemaNode, type TestSchema, testSchema } from './support/test-schema.js'
 import { noon } from './support/times.js'
 
 /**
@@ -12,11 +13,11 @@ import { noon } from './support/times.js'
 const racersPerNode = 10
 const gate = 1
 
-onPostgres('two nodes that want the same', () => {
+onPostgres('two nodes that want the same', (url) => {
   let schema: TestSchema
   let nodes: readonly [SchemaNode, SchemaNode]
   beforeEach(async () => {
-    schema = await testSchema()
+    schema = await testSchema(url)
     // Each by itself: in groups most of them would not come to the gate.
     const options = { max: racersPerNode, batching: 'off' } as const
     nodes = [await schema.node(options), await schema.node(options)]

@@ -1,7 +1,8 @@
 import { limits } from 'hapax'
 import { beforeEach, expect, test } from 'vitest'
+import { onPostgres } from '../support/on-postgres.js'
 import { claimed, created, leaseMs, reservation } from './support/reservations.js'
-import { onPostgres, type SchemaNode, type TestSchema, testSchema } from './support/test-schema.js'
+import { type SchemaNode, type TestSchema, testSchema } from './support/test-schema.js'
 import { days, noon } from './support/times.js'
 
 /** What the reaper does to a large table, and to whoever works on it meanwhile. */
@@ -10,11 +11,11 @@ const old = 100_000
 /** Whoever waits for a lock longer than this is refused by the server, and the test fails. */
 const impatient = { lock_timeout: '1s' }
 
-onPostgres('the reaper', () => {
+onPostgres('the reaper', (url) => {
   let schema: TestSchema
   let node: SchemaNode
   beforeEach(async () => {
-    schema = await testSchema()
+    schema = await testSchema(url)
     node = await schema.node({ statementTimeout: '20s' })
     await schema.setTime(noon)
   })

@@ -1,18 +1,19 @@
 import { scopeOf } from 'hapax'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { onPostgres } from '../support/on-postgres.js'
 import { answer, ask, seen } from './support/ask.js'
 import { framedSha256 } from './support/fingerprint-recipe.js'
 import { claimed, created, leaseMs, reservation } from './support/reservations.js'
-import { onPostgres, type SchemaNode, type TestSchema, testSchema } from './support/test-schema.js'
+import { type SchemaNode, type TestSchema, testSchema } from './support/test-schema.js'
 import { days, hours, minutes, noon, seconds } from './support/times.js'
 
 /** The table of records in PostgreSQL, as its catalog tells it and as the database itself enforces it. */
 
-onPostgres('the table of records', () => {
+onPostgres('the table of records', (url) => {
   let schema: TestSchema
   let node: SchemaNode
   beforeEach(async () => {
-    schema = await testSchema()
+    schema = await testSchema(url)
     node = await schema.node()
     await schema.setTime(noon)
   })
@@ -122,7 +123,7 @@ onPostgres('the table of records', () => {
       await claimed(node.store, reservation('k'))
       expect(await schema.row('k')).toMatchObject({ created_at: noon + 3 * hours, last_run_at: noon + 3 * hours })
 
-      const unpinned = await testSchema()
+      const unpinned = await testSchema(url)
       const { store } = await unpinned.node()
       const now = async () =>
         (await unpinned.sql(`SELECT date_trunc('milliseconds', clock_timestamp()) AS now`))[0]?.now

@@ -1,19 +1,21 @@
 import { type Claim, keyOf, type Reservation, type Scope, scopeOf } from 'hapax'
 import { postgresRights } from 'hapax/postgres'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { onPostgres } from '../support/on-postgres.js'
+import { asRole } from '../support/postgres-schema.js'
 import { framedSha256 } from './support/fingerprint-recipe.js'
 import type { Statement } from './support/listened-wire.js'
 import { anotherRequest, claimed, created, leaseMs, reservation } from './support/reservations.js'
-import { onPostgres, type SchemaNode, serverUrl, type TestSchema, testSchema } from './support/test-schema.js'
+import { type SchemaNode, type TestSchema, testSchema } from './support/test-schema.js'
 import { days, noon } from './support/times.js'
 
 /** Which statements PostgreSQL is asked, and how many: heard on the wire, not read in our own code. */
 
-onPostgres('the statements', () => {
+onPostgres('the statements', (url) => {
   let schema: TestSchema
   let node: SchemaNode
   beforeEach(async () => {
-    schema = await testSchema()
+    schema = await testSchema(url)
     node = await schema.node()
     await schema.setTime(noon)
   })
@@ -89,7 +91,10 @@ onPostgres('the statements', () => {
       expect(ran.sort()).toEqual(keys.sort())
       // Neither 23505, a unique violation, nor 25P02, a statement in a transaction that was aborted by one.
       for (const { wire } of nodes) expect(wire.refusals).toEqual([])
-      expect(nodes[0]?.wire.statements.length).toBeGreaterThan(keys.length)
+      // One node may win every key, so only together have they said enough: a transaction of several statements per key.
+      const heard = nodes.map(({ wire }) => wire.statements.length)
+      expect(Math.min(...heard)).toBeGreaterThan(0)
+      expect(heard.reduce((sum, count) => sum + count)).toBeGreaterThan(3 * keys.length)
     },
   )
 
@@ -158,9 +163,7 @@ onPostgres('the statements', () => {
       })
       for (const statement of postgresRights({ role, schema: schema.name, rowSecurity: 'scope' }))
         await schema.sql(statement)
-      const url = new URL(serverUrl)
-      url.username = role
-      const { store, pool } = await schema.node({ url: url.href, rowSecurity: 'scope' })
+      const { store, pool } = await schema.node({ url: asRole(url, role), rowSecurity: 'scope' })
       await store.complete(await claimed(store, reservation('k')), created)
       expect(await store.find(reservation('k'))).toMatchObject({ key: keyOf('k'), state: 'completed' })
 

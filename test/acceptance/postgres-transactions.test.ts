@@ -1,17 +1,18 @@
 import { keyOf, scopeOf } from 'hapax'
 import type pg from 'pg'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { onPostgres } from '../support/on-postgres.js'
 import { claimed, created, leaseMs, reservation } from './support/reservations.js'
-import { onPostgres, type SchemaNode, type TestSchema, testSchema } from './support/test-schema.js'
+import { type SchemaNode, type TestSchema, testSchema } from './support/test-schema.js'
 import { days, hours, noon } from './support/times.js'
 
 /** Business rows and the record in one PostgreSQL: what commits together, and what only one may write. */
 
-onPostgres('business rows and the record', () => {
+onPostgres('business rows and the record', (url) => {
   let schema: TestSchema
   let node: SchemaNode
   beforeEach(async () => {
-    schema = await testSchema()
+    schema = await testSchema(url)
     node = await schema.node()
     await schema.setTime(noon)
   })

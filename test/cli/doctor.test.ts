@@ -6,15 +6,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { freshName, onPostgres } from '../support/postgres-schema.js'
-import { privatePostgres, standbyBinaries } from '../support/postgres-standby.js'
+import { onPostgres, serverUrl } from '../support/on-postgres.js'
+import { asRole, freshName } from '../support/postgres-schema.js'
+import { ownPostgres, standbyBinaries } from '../support/postgres-server.js'
 
 /** The commands for PostgreSQL, and the doctor, as a person runs them. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const main = join(root, 'dist/cli/main.js')
 
-const serverUrl = process.env.HAPAX_TEST_POSTGRES_URL
 const binaries = serverUrl === undefined ? { missing: 'no PostgreSQL' } : await standbyBinaries(serverUrl)
 
 test('hapax doctor finds nothing broken in a file that hapax migrate made: exit 0', () => {
@@ -104,13 +104,25 @@ test('a server that takes the connection and says nothing is given up within a b
   expect(said.text).toMatch(/server +broken .*No connection could be made/)
 })
 
-test('without a driver the command says what to install: exit 2', () => {
+test('without a driver the command says what to install: exit 1', () => {
   expect(hapax(['migrate', 'postgres://a@127.0.0.1:1/x'], temporary(), installedWith([]))).toEqual({
-    code: 2,
+    code: 1,
     stdout: '',
-    stderr: 'hapax: No driver for PostgreSQL is installed. Run: npm install pg (store_unknown)\n',
+    stderr: 'hapax: No driver for PostgreSQL is installed. Run: npm install pg (or postgres) (store_unreachable)\n',
   })
 })
+
+test.each(['host=127.0.0.1 password=geheim', 'password = geheim dbname=app'])(
+  'words for psql are neither taken for a file nor printed: %s',
+  (words) => {
+    for (const command of ['migrate', 'doctor']) {
+      const { code, stdout, stderr } = hapax([command, words], temporary())
+      expect(code).toBe(2)
+      expect(stderr).toContain('Words like host=… are not read here. Give postgres://')
+      expect(stdout + stderr).not.toContain('geheim')
+    }
+  },
+)
 
 onPostgres('on a server', (url) => {
   test.each([
@@ -128,9 +140,8 @@ onPostgres('on a server', (url) => {
     expect(stdout).not.toContain('geheim')
     expect(run('migrate', url).stdout).toBe('already up to date at version 1\n')
 
-    const serving = new URL(url)
-    serving.username = role
-    const before = run('doctor', serving.href)
+    const serving = asRole(url, role)
+    const before = run('doctor', serving)
     expect(before.code).toBe(1)
     expect(before.stdout).toMatch(/rights +broken +\S+\s+lacks\s+USAGE\s+ON\s+SCHEMA/)
 
@@ -139,7 +150,7 @@ onPostgres('on a server', (url) => {
       /^-- Run this with the role that owns the schema[^\n]+\nBEGIN;\n(GRANT [^;]+;\n)+COMMIT;\n$/,
     )
     await owner.query(rights.stdout)
-    const after = run('doctor', serving.href)
+    const after = run('doctor', serving)
     expect(after).toMatchObject({ code: 0, stderr: '' })
     expect(after.stdout).toMatch(/\nFit to serve: 0 broken, \d warnings?, \d+ ok\.\n$/)
     expect(
@@ -152,11 +163,11 @@ onPostgres('on a server', (url) => {
     ).toBeLessThanOrEqual(80)
 
     await owner.query(run('rights', role, '--row-security').stdout)
-    expect(run('doctor', serving.href)).toMatchObject({
+    expect(run('doctor', serving)).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(/row security +broken/),
     })
-    expect(run('doctor', serving.href, '--row-security').code).toBe(0)
+    expect(run('doctor', serving, '--row-security').code).toBe(0)
   })
 
   test('a database that is not there is one line: exit 1', () => {
@@ -172,17 +183,13 @@ onPostgres('on a server', (url) => {
     `a wrong password is one line that does not hold it: exit 1${reason}`,
     async () => {
       if ('missing' in binaries) return
-      const server = await privatePostgres(binaries)
-      onTestFinished(() => server.stop())
+      const server = await ownPostgres(binaries, ['host all locked 127.0.0.1/32 scram-sha-256'])
+      onTestFinished(() => server.remove())
+      await server.start()
       const admin = new pg.Client(server.url)
       await admin.connect()
       await admin.query(`CREATE ROLE locked LOGIN PASSWORD 'right'`)
       await admin.end()
-      writeFileSync(
-        join(server.data, 'pg_hba.conf'),
-        'host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n',
-      )
-      await server.restart({})
       const { code, stderr } = hapax(['migrate', server.url.replace('postgres@', 'locked:geheim@')])
       expect(code).toBe(1)
       expect(stderr).toMatch(/^hapax: PostgreSQL refused the login\. [^\n]+ \(store_unreachable\)\n$/)

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import type { Store } from 'hapax'
 import type { StoreBench, StoreHarness } from 'hapax/conformance'
-import { migratePostgres, type PostgresStoreOptions, postgresRights, type RowSecurity } from 'hapax/postgres'
-import pg from 'pg'
-import { type PostgresProxy, postgresProxy } from '../support/postgres-proxy.js'
+import { type PostgresStoreOptions, postgresRights, type RowSecurity } from 'hapax/postgres'
+import type pg from 'pg'
+import { asRole, freshSchema, ridesIn } from '../support/postgres-schema.js'
+import { type PostgresWire, postgresWire } from '../support/postgres-wire.js'
 import type { ClientLibrary, LibraryNode } from './postgres-libraries.js'
 
 /** One way to reach PostgreSQL, as an application may choose it. */
@@ -20,63 +20,51 @@ export interface Way<Tx> {
 
 /** A schema of its own for each case; a pool of its own, on a wire that can be cut, for each node. */
 export function postgresHarness<Tx>(way: Way<Tx>): StoreHarness<Tx> {
-  return { name: way.name, lacks: {}, fresh: () => freshSchema(way) }
+  return { name: way.name, lacks: {}, fresh: () => freshBench(way) }
 }
 
-async function freshSchema<Tx>(way: Way<Tx>): Promise<StoreBench<Tx>> {
+async function freshBench<Tx>(way: Way<Tx>): Promise<StoreBench<Tx>> {
   const { library, serverUrl, url, connection, rowSecurity = 'off' } = way
-  const schema = `hapax_${randomUUID().replaceAll('-', '')}`
-  const owner = new pg.Pool({ connectionString: serverUrl, max: 2 })
-  const nodes = new Map<Store<Tx>, { readonly proxy: PostgresProxy; readonly node: LibraryNode<Tx> }>()
-  await migratePostgres({ pool: owner, schema })
-  await owner.query(`CREATE TABLE ${schema}.rides (name text NOT NULL)`)
-  await owner.query(`CREATE TABLE ${schema}.pinned AS SELECT to_timestamp(0) AS at`)
-  await owner.query(`CREATE OR REPLACE FUNCTION ${schema}.clock() RETURNS timestamptz LANGUAGE sql STABLE
-    AS $$ SELECT at FROM ${schema}.pinned $$`)
-  const role = rowSecurity === 'off' ? undefined : await servingRole(owner, schema)
+  const fresh = await freshSchema(serverUrl)
+  const { schema, owner, setTime } = fresh
+  const rides = await ridesIn(fresh)
+  const nodes = new Map<Store<Tx>, { readonly wire: PostgresWire; readonly node: LibraryNode<Tx> }>()
+  // Far from any real time, so that whoever reads another clock is found out before the first time is set.
+  await setTime(0)
+  const role = rowSecurity === 'off' ? undefined : await servingRole(owner, schema, rides.table)
   return {
     async open() {
-      const proxy = await postgresProxy(role === undefined ? url : asRole(url, role))
-      const node = library.connect(proxy.url, { schema, connection, rowSecurity, statementTimeout: '20s' })
+      const wire = await postgresWire(role === undefined ? url : asRole(url, role))
+      const node = library.connect(wire.url, { schema, connection, rowSecurity, statementTimeout: '20s' })
       await node.store.open()
-      nodes.set(node.store, { proxy, node })
+      nodes.set(node.store, { wire, node })
       return node.store
     },
-    async setTime(ms) {
-      await owner.query(`UPDATE ${schema}.pinned SET at = to_timestamp($1::float8 / 1000)`, [ms])
-    },
+    setTime,
     async dispose() {
-      for (const { proxy, node } of nodes.values()) {
+      for (const { wire, node } of nodes.values()) {
         await node.end()
-        await proxy.close()
+        await wire.close()
       }
-      await owner.query(`DROP SCHEMA ${schema} CASCADE`)
-      if (role !== undefined) await owner.query(`DROP ROLE ${role}`)
-      await owner.end()
+      if (role !== undefined) {
+        await owner.query(`DROP OWNED BY ${role}`)
+        await owner.query(`DROP ROLE ${role}`)
+      }
+      await fresh.dispose()
     },
     transactions: {
-      insert: (tx, text) => library.insert(tx, `${schema}.rides`, text),
-      async count() {
-        const { rows } = await owner.query(`SELECT count(*)::int AS rides FROM ${schema}.rides`)
-        return rows[0].rides
-      },
+      insert: (tx, text) => library.insert(tx, rides.table, text),
+      count: async () => (await rides.names()).length,
     },
-    cut: async (store) => nodes.get(store)?.proxy.cut(),
+    cut: async (store) => nodes.get(store)?.wire.cut(),
   }
 }
 
 /** Owns nothing and may do what serving needs, here under row security. */
-async function servingRole(owner: pg.Pool, schema: string): Promise<string> {
+async function servingRole(owner: pg.Pool, schema: string, rides: string): Promise<string> {
   const role = `${schema}_serving`
   await owner.query(`CREATE ROLE ${role} LOGIN`)
   for (const statement of postgresRights({ role, schema, rowSecurity: 'scope' })) await owner.query(statement)
-  await owner.query(`GRANT SELECT ON ${schema}.pinned TO ${role}`)
-  await owner.query(`GRANT SELECT, INSERT ON ${schema}.rides TO ${role}`)
+  await owner.query(`GRANT SELECT, INSERT ON ${rides} TO ${role}`)
   return role
-}
-
-function asRole(url: string, role: string): string {
-  const named = new URL(url)
-  named.username = role
-  return named.href
 }

@@ -1,12 +1,22 @@
-import { randomUUID } from 'node:crypto'
-import { type Claim, type Completion, keyOf, type Reservation, type Store, scopeOf } from 'hapax'
+import { keyOf, type Store } from 'hapax'
 import { migratePostgres, postgresStore } from 'hapax/postgres'
-import pg from 'pg'
 import postgres from 'postgres'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  checkpoint,
+  claimed,
+  completion,
+  failure,
+  reason,
+  reservation,
+  settlement,
+} from '../../dist/conformance/given.js'
+import { textAt } from '../support/postgres-messages.js'
+import { schemaOfTest } from '../support/postgres-schema.js'
+import { preparedBy } from '../support/postgres-statements.js'
+import { type Heard, postgresWire } from '../support/postgres-wire.js'
 import { type ClientLibrary, pgLibrary, postgresJs } from './postgres-libraries.js'
 import { direct, pooled, type Reach } from './postgres-ways.js'
-import { overheardWire, type Prepared } from './postgres-wire.js'
 
 /** A pooler in transaction mode hands each statement to another server connection, where a name would be unknown. */
 
@@ -36,7 +46,10 @@ describe.each([pgLibrary, postgresJs] as ClientLibrary<unknown>[])('by $name', (
 
 test('a postgres.js client that names its own COMMIT is refused, unless no pooler is between', async () => {
   const naming = postgres('postgres://127.0.0.1/none')
-  const refusal = expect.objectContaining({ code: 'store_unknown', message: expect.stringContaining('prepare: false') })
+  const refusal = expect.objectContaining({
+    code: 'policy_invalid',
+    message: expect.stringContaining('prepare: false'),
+  })
   expect(() => postgresStore({ pool: naming })).toThrow(refusal)
   await expect(migratePostgres({ pool: naming })).rejects.toEqual(refusal)
   postgresStore({ pool: naming, connection: 'direct' })
@@ -44,67 +57,56 @@ test('a postgres.js client that names its own COMMIT is refused, unless no poole
 })
 
 async function preparedByEveryOperation(library: ClientLibrary<unknown>, reach: Reach): Promise<readonly Prepared[]> {
-  const schema = `hapax_${randomUUID().replaceAll('-', '')}`
-  const owner = new pg.Pool({ connectionString: reach.serverUrl, max: 1 })
-  const wire = await overheardWire(reach.url)
+  const { schema } = await schemaOfTest(reach.serverUrl)
+  const wire = await postgresWire(reach.url)
+  const prepared: Prepared[] = []
+  wire.listen((heard) => void prepared.push(...preparedIn(heard)))
   const node = library.connect(wire.url, { schema, connection: reach.connection })
   onTestFinished(async () => {
     await node.end()
     await wire.close()
-    await owner.query(`DROP SCHEMA ${schema} CASCADE`)
-    await owner.end()
   })
-  await migratePostgres({ pool: owner, schema })
   await node.store.open()
   // Twice, since a name is of no use before the second time.
   for (const round of ['first', 'second']) await everyOperation(node.store, round)
-  return wire.prepared
+  return prepared
+}
+
+interface Prepared {
+  /** Empty for a statement without a name. */
+  readonly name: string
+  readonly text: string
+  readonly connection: number
+}
+
+/** What a Parse prepares, or a simple Query that says PREPARE. */
+function preparedIn({ from, type, body, connection }: Heard): readonly Prepared[] {
+  if (from === 'server') return []
+  if (type === 'P') return [{ ...preparedBy(body), connection }]
+  const text = type === 'Q' ? textAt(body, 0) : ''
+  return [...text.matchAll(/\bPREPARE\s+(\w+)/gi)].map(([, name = '']) => ({ name, text, connection }))
 }
 
 async function everyOperation(store: Store<unknown>, round: string): Promise<void> {
-  const claimOf = async (key: string): Promise<Claim> => {
-    const verdict = await store.reserve(reservation(`${round} ${key}`))
-    if (verdict.kind !== 'reserved') throw new Error(`a new key is reserved, and not ${verdict.kind}`)
-    return verdict.claim
-  }
-  const completed = await claimOf('completed')
+  const keyed = (key: string) => ({ key: keyOf(`${round} ${key}`) })
+  const completed = await claimed(store, keyed('completed'))
   await store.renew(completed, 1_000)
-  await store.checkpoint(completed, { recoveryPoint: 'begun', onLeaseOver: 'resume', leaseMs: 1_000 })
-  await store.complete(completed, completion)
-  await store.reserve(reservation(`${round} completed`))
-  await store.fail(await claimOf('failed'), { errorCode: 'failed' })
-  await store.release(await claimOf('released'))
-  const doubted = await claimOf('doubted')
-  await store.doubt(doubted, { errorCode: 'doubted', reconcileAfterMs: 0 })
-  const evidence = { by: 'operator', why: 'asked' }
-  await store.settle(doubted, { generation: 1, evidence, outcome: { kind: 'not_landed' } })
+  await store.checkpoint(completed, checkpoint)
+  await store.complete(completed, completion())
+  await store.reserve(reservation(keyed('completed')))
+  await store.fail(await claimed(store, keyed('failed')), failure)
+  await store.release(await claimed(store, keyed('released')))
+  const doubted = await claimed(store, keyed('doubted'))
+  await store.doubt(doubted, reason)
+  await store.settle(doubted, settlement({ kind: 'not_landed' }))
   await store.sweep(10)
   await store.reap(10)
   await store.find(completed)
   await store.list({ scope: completed.scope, state: 'completed', limit: 10 })
-  const phase = { kind: 'checkpoint', recoveryPoint: 'begun', onLeaseOver: 'resume', leaseMs: 1_000 } as const
-  const inTransactions = await claimOf('transactions')
+  const inTransactions = await claimed(store, keyed('transactions'))
+  const phase = { kind: 'checkpoint', ...checkpoint } as const
   await store.transaction?.(inTransactions, async () => ({ value: 'begun', write: phase }))
-  await store.transaction?.(inTransactions, async () => ({ value: 'done', write: { kind: 'complete', ...completion } }))
+  const last = { kind: 'complete', ...completion() } as const
+  await store.transaction?.(inTransactions, async () => ({ value: 'done', write: last }))
   await store.examine?.()
-}
-
-const completion: Completion = {
-  answer: { kind: 'kept', status: 201, headers: [], body: Buffer.from('done') },
-  answerVersion: 1,
-}
-
-function reservation(key: string): Reservation {
-  return {
-    scope: scopeOf('acme'),
-    key: keyOf(key),
-    claimId: randomUUID(),
-    operation: 'names',
-    fingerprints: ['v1:aa' as Reservation['fingerprints'][0]],
-    leaseMs: 60_000,
-    retentionMs: 60_000,
-    tombstoneMs: 60_000,
-    onLeaseOver: 'doubt',
-    onExpired: 'run',
-  }
 }

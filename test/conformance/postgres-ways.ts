@@ -1,13 +1,7 @@
 import { test } from 'vitest'
+import { noPooler, noServer, poolerUrl, serverUrl } from '../support/on-postgres.js'
 import { declareConformance } from './declare.js'
 import { postgresHarness, type Way } from './postgres-harness.js'
-
-const serverUrl = process.env.HAPAX_TEST_POSTGRES_URL
-const poolerUrl = process.env.HAPAX_TEST_PGBOUNCER_URL
-
-/** Why the tests cannot reach PostgreSQL, as the title of a skipped one says it. */
-const noServer = 'no PostgreSQL, set HAPAX_TEST_POSTGRES_URL'
-const noPooler = `no pgbouncer, ${process.env.HAPAX_TEST_PGBOUNCER_MISSING ?? 'set HAPAX_TEST_PGBOUNCER_URL'}`
 
 /** Where the server is, and where the nodes connect: to the server itself, or to the pooler in front of it. */
 export type Reach = Pick<Way<unknown>, 'serverUrl' | 'url' | 'connection'>

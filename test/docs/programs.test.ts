@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { noServer, serverUrl } from '../support/on-postgres.js'
 
 /**
  * Every program in README and docs runs as a reader would paste it: in a process of its own, in a directory outside of
@@ -17,7 +18,6 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const workplace = mkdtempSync(join(tmpdir(), 'hapax-docs-'))
 const run = promisify(execFile)
 
-const serverUrl = process.env.HAPAX_TEST_POSTGRES_URL
 const database = `docs_${process.pid}`
 
 interface Program {
@@ -71,10 +71,7 @@ describe('a program in the docs', () => {
   )
 
   if (serverUrl === undefined) {
-    test.skip.each(wantPostgres.map(({ title }) => title))(
-      'works when pasted: %s (skipped: no PostgreSQL, set HAPAX_TEST_POSTGRES_URL)',
-      () => {},
-    )
+    test.skip.each(wantPostgres.map(({ title }) => title))(`works when pasted: %s (skipped: ${noServer})`, () => {})
   }
 
   test('passes the type checker', async () => {

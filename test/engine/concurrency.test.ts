@@ -1,6 +1,7 @@
 import { limits } from 'hapax'
 import { describe, expect, test } from 'vitest'
-import { bench, gate } from '../support/bench.js'
+import { bench } from '../support/bench.js'
+import { gate } from '../support/waiting.js'
 
 const request = { scope: 'acme', key: 'k-1', input: 1 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { bench, gate } from '../support/bench.js'
+import { bench } from '../support/bench.js'
+import { gate } from '../support/waiting.js'
 
 const request = { scope: 'acme', key: 'k-1', input: 1 }
 

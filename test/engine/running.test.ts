@@ -1,7 +1,8 @@
 import { engine, isHapaxError } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import { describe, expect, test } from 'vitest'
-import { bench, gate } from '../support/bench.js'
+import { bench } from '../support/bench.js'
+import { gate } from '../support/waiting.js'
 
 const request = { scope: 'acme', key: 'k-1', input: { amountCents: 1200 } }
 

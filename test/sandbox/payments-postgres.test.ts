@@ -9,9 +9,7 @@ import {
   paymentOf,
   type Tables,
 } from '../../examples/sandbox/src/payments.js'
-
-const url = process.env.HAPAX_TEST_POSTGRES_URL
-const title = 'the queries that serve SQLite serve PostgreSQL too, down to the largest amount'
+import { onPostgres } from '../support/on-postgres.js'
 
 const payment: Payment = {
   id: 'pay_1',
@@ -24,10 +22,8 @@ const payment: Payment = {
   createdAt: '2026-01-02T03:04:05.678Z',
 }
 
-if (url === undefined) {
-  test.skip(`${title} (skipped: no PostgreSQL, set HAPAX_TEST_POSTGRES_URL)`)
-} else {
-  test(title, async () => {
+onPostgres('payments', (url) => {
+  test('the queries that serve SQLite serve PostgreSQL too, down to the largest amount', async () => {
     const client = await connected(url)
     const db = postgresQueries()
     await client.query(createPaymentsTable(db).sql)
@@ -42,7 +38,7 @@ if (url === undefined) {
       return (await client.query(find.sql, [...find.parameters])).rows.map(paymentOf)
     }
   })
-}
+})
 
 /** A schema of its own, so that tests on one server do not meet. */
 async function connected(connectionString: string): Promise<pg.Client> {

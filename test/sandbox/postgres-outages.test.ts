@@ -1,12 +1,13 @@
 import { expect, test, vi } from 'vitest'
+import { onPostgres } from '../support/on-postgres.js'
 import { expectUnavailable, onceCreated } from './expectations.js'
 import { ownServer } from './own-server.js'
 import { acme, ask, pay } from './payment-client.js'
 import { onServer, postgresDatabaseAt, postgresTestDatabase } from './postgres-test-database.js'
 import type { SandboxProcess } from './sandbox-process.js'
-import { onPostgres, untilRunning } from './test-database.js'
+import { untilRunning } from './test-database.js'
 
-onPostgres(() => {
+onPostgres('outages of PostgreSQL', () => {
   test.concurrent('all its connections are closed: it makes new ones and goes on', async () => {
     const database = await postgresTestDatabase()
     const sandbox = await database.start()

@@ -3,12 +3,12 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { settingsFrom } from '../../examples/sandbox/src/settings.js'
+import { onPostgres } from '../support/on-postgres.js'
 import { refusal } from './expectations.js'
 import { ownServer } from './own-server.js'
 import { pay } from './payment-client.js'
 import { onServer, postgresTestDatabase, select } from './postgres-test-database.js'
 import { atEnd, refusedStart, startSandbox } from './sandbox-process.js'
-import { onPostgres } from './test-database.js'
 
 test.concurrent('DATABASE_URL of another kind is refused, and nothing of it is shown', async () => {
   const refused = await refusedStart({ DATABASE_URL: 'mysql://me:hunter2@127.0.0.1/shop' })
@@ -39,7 +39,7 @@ test.concurrent('a server that is not there, or that says nothing, is refused wi
   expect(performance.now() - startedAt).toBeLessThan(15_000)
 })
 
-onPostgres(() => {
+onPostgres('starting on PostgreSQL', () => {
   test.concurrent('it says where it serves and on which database, and needs no directory', async () => {
     const { name, url } = await postgresTestDatabase()
     const withPassword = new URL(url)
@@ -80,8 +80,8 @@ onPostgres(() => {
 
   test.concurrent('a wrong password, and a server that does not write to its disk, are refused', async () => {
     const access = ['host all locked 127.0.0.1/32 scram-sha-256']
-    const server = await ownServer({ settings: ['fsync=off'], access })
-    await server.start()
+    const server = await ownServer(access)
+    await server.start({ fsync: 'off' })
     await select(server.url, `CREATE ROLE locked LOGIN SUPERUSER PASSWORD 'right'`)
     const [wrong, right] = ['hunter2', 'right'].map((password) => {
       const url = new URL(server.url)

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { postgresStore } from 'hapax/postgres'
 import pg from 'pg'
+import { serverUrl } from '../support/on-postgres.js'
 import type { Row } from './database.js'
 import { coffee } from './payment-client.js'
 import { atEnd, startSandbox } from './sandbox-process.js'
 import type { TestDatabase } from './test-database.js'
-
-export const serverUrl = process.env.HAPAX_TEST_POSTGRES_URL
 
 export interface PostgresTestDatabase extends TestDatabase {
   readonly name: string

@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import type { Store } from 'hapax'
 import { sqliteStore } from 'hapax/sqlite'
 import { describe, expect, vi } from 'vitest'
+import { onPostgres } from '../support/on-postgres.js'
 import { type Customer, paymentsOf, type Row, recordsOf } from './database.js'
-import { postgresTestDatabase, serverUrl } from './postgres-test-database.js'
+import { postgresTestDatabase } from './postgres-test-database.js'
 import { emptyDirectory, type SandboxProcess, startSandbox } from './sandbox-process.js'
 
 /** An empty database for sandboxes to share, and what lies in it. Read without Hapax, which is not believed here. */
@@ -21,13 +22,7 @@ export interface TestDatabase {
 /** Declares the same tests once for each database that the sandbox runs on. */
 export function onEachDatabase(declare: (fresh: () => Promise<TestDatabase>) => void): void {
   describe('on SQLite', () => declare(sqliteTestDatabase))
-  onPostgres(() => declare(postgresTestDatabase))
-}
-
-/** Declares tests that need PostgreSQL. */
-export function onPostgres(declare: () => void): void {
-  if (serverUrl !== undefined) describe('on PostgreSQL', declare)
-  else describe.skip('on PostgreSQL (skipped: no PostgreSQL, set HAPAX_TEST_POSTGRES_URL)', declare)
+  onPostgres('on PostgreSQL', () => declare(postgresTestDatabase))
 }
 
 /** Resolves once a payment with this key runs. Looking here, nobody competes with it for the key. */

@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest'
-import { committingWire } from './committing-wire.js'
+import { onPostgres } from '../support/on-postgres.js'
+import { textAt } from '../support/postgres-messages.js'
+import { pinnedClock } from '../support/postgres-schema.js'
+import { type PostgresWire, postgresWire } from '../support/postgres-wire.js'
+import { gate } from '../support/waiting.js'
 import { onceCreated } from './expectations.js'
 import { acme, ask, coffee, globex, pay, tea } from './payment-client.js'
 import { type PostgresTestDatabase, postgresTestDatabase, select } from './postgres-test-database.js'
-import { startSandbox } from './sandbox-process.js'
-import { onPostgres, untilRunning } from './test-database.js'
+import { atEnd, startSandbox } from './sandbox-process.js'
+import { untilRunning } from './test-database.js'
 
 /** Two sandboxes on one database are one service, whichever of them is asked and whichever of them dies. */
-onPostgres(() => {
+onPostgres('two nodes on PostgreSQL', () => {
   test.concurrent('a payment of one node is replayed, refused and shown by the other as by itself', async () => {
     const [, a, b] = await twoNodes()
     const created = await pay(a, { key: 'k' })
@@ -57,10 +61,11 @@ onPostgres(() => {
 
   test.concurrent('killed when its payment was committed and it did not know yet: the other node replays it', async () => {
     const database = await postgresTestDatabase()
-    const wire = await committingWire(database.url)
+    const wire = await postgresWire(database.url)
+    atEnd(() => wire.close())
     const a = await startSandbox({ env: { DATABASE_URL: wire.url } })
     const b = await database.start()
-    const committed = wire.withholdCommit()
+    const committed = answeredToNobody(wire, 'COMMIT')
     const unanswered = pay(a, { key: 'k' }).catch(() => 'cut off')
     await committed
     await a.stop('SIGKILL')
@@ -107,9 +112,15 @@ async function endOfLease({ url }: PostgresTestDatabase): Promise<number> {
 
 /** Every node on this database judges leases by this time, until it is pinned anew. */
 async function pinClock({ url }: PostgresTestDatabase, at: number): Promise<void> {
-  await select(
-    url,
-    `CREATE OR REPLACE FUNCTION hapax.clock() RETURNS timestamptz LANGUAGE sql STABLE
-      AS $$ SELECT to_timestamp(${at}::float8 / 1000) $$`,
-  )
+  await select(url, pinnedClock('hapax', at))
+}
+
+/** From now on no client hears that this statement is done. Resolves when the first one is. */
+function answeredToNobody(wire: PostgresWire, word: string): Promise<void> {
+  const done = gate()
+  wire.rule((statement) => (statement.word === word ? 'keep answer' : 'pass'))
+  wire.listen(({ from, type, body }) => {
+    if (from === 'server' && type === 'C' && textAt(body, 0) === word) done.open()
+  })
+  return done.opened
 }

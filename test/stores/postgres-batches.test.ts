@@ -3,8 +3,10 @@ import { postgresStore } from 'hapax/postgres'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { claimed, completion, keys, leaseMs, reservation } from '../../dist/conformance/given.js'
-import { postgresProxy } from '../support/postgres-proxy.js'
-import { connectionsOfTest, onPostgres, recorded, schemaOfTest, until } from '../support/postgres-schema.js'
+import { onPostgres } from '../support/on-postgres.js'
+import { connectionsOfTest, recorded, schemaOfTest } from '../support/postgres-schema.js'
+import { postgresWire } from '../support/postgres-wire.js'
+import { until } from '../support/waiting.js'
 
 onPostgres('group commit on PostgreSQL', (url) => {
   test('what arrives together travels together', async () => {
@@ -100,8 +102,8 @@ onPostgres('group commit on PostgreSQL', (url) => {
   test('a batch whose connection is cut fails for each, and leaves each as it was or as it was to be', async () => {
     const { schema, node, owner } = await schemaOfTest(url)
     const other = node().store
-    const proxy = await postgresProxy(url)
-    const pool = new pg.Pool({ connectionString: proxy.url, max: 4 })
+    const wire = await postgresWire(url)
+    const pool = new pg.Pool({ connectionString: wire.url, max: 4 })
     pool.on('error', () => undefined)
     const store = postgresStore({ pool, schema })
     const claims = await all(store, keys(60))
@@ -111,15 +113,10 @@ onPostgres('group commit on PostgreSQL', (url) => {
     await locker.query(`LOCK TABLE ${schema}.records IN ACCESS EXCLUSIVE MODE`)
     const completing = Promise.allSettled(claims.map((claim) => store.complete(claim, completion())))
     await until(
-      async () =>
-        (
-          await owner.query(
-            `SELECT count(*)::int AS waits FROM pg_locks WHERE NOT granted AND relation = '${schema}.records'::regclass`,
-          )
-        ).rows[0].waits,
-      (waits) => waits >= 2,
+      () => owner.query(`SELECT FROM pg_locks WHERE NOT granted AND relation = '${schema}.records'::regclass`),
+      ({ rows }) => rows.length >= 2,
     )
-    proxy.cut()
+    wire.cut()
     await locker.query('COMMIT')
     locker.release()
     const outcomes = await completing
@@ -132,7 +129,7 @@ onPostgres('group commit on PostgreSQL', (url) => {
     await Promise.all(claims.map((claim) => other.complete(claim, completion())))
     expect(await states(other, claims)).toEqual(new Set(['completed']))
     await pool.end()
-    await proxy.close()
+    await wire.close()
   })
 })
 

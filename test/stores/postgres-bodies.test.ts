@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto'
 import type { Store } from 'hapax'
 import { postgresStore } from 'hapax/postgres'
 import { expect, onTestFinished, test } from 'vitest'
-import { claimed, created, reservation } from '../acceptance/support/reservations.js'
+import { completion } from '../../dist/conformance/given.js'
 import { pgLibrary, postgresJs } from '../conformance/postgres-libraries.js'
-import { onPostgres, schemaOfTest } from '../support/postgres-schema.js'
-import { privateServer, serverBinaries } from '../support/postgres-server.js'
+import { noServer, onPostgres, serverUrl } from '../support/on-postgres.js'
+import { schemaOfTest } from '../support/postgres-schema.js'
+import { ownPostgres, serverBinaries } from '../support/postgres-server.js'
+import { claimOf, reservation } from './given.js'
 
 /** What a handler said comes back byte for byte, however the server keeps it. */
 
@@ -21,10 +23,7 @@ const bodies = {
   '1 MB of the same': Buffer.alloc(megabyte, '{"id":"pay_1"}'),
 } as const
 
-const packaged =
-  process.env.HAPAX_TEST_POSTGRES_URL === undefined
-    ? { missing: 'no PostgreSQL, set HAPAX_TEST_POSTGRES_URL' }
-    : await serverBinaries('package')
+const packaged = serverUrl === undefined ? { missing: noServer } : await serverBinaries('package')
 
 onPostgres('bodies', (url) => {
   for (const library of [pgLibrary, postgresJs])
@@ -60,8 +59,9 @@ test.skipIf('missing' in packaged)(
   'missing' in packaged ? `${without} (skipped: ${packaged.missing})` : without,
   async () => {
     if ('missing' in packaged) return
-    const server = await privateServer(packaged)
-    onTestFinished(() => server.stop())
+    const server = await ownPostgres(packaged)
+    onTestFinished(() => server.remove())
+    await server.start()
     const { schema, owner } = await schemaOfTest(server.url)
     await expect(owner.query('CREATE TABLE other (body bytea COMPRESSION lz4)')).rejects.toMatchObject({
       code: '0A000',
@@ -79,10 +79,10 @@ test.skipIf('missing' in packaged)(
 
 async function roundTrip(store: Omit<Store, 'transaction'>, body: Uint8Array): Promise<void> {
   const asked = reservation(crypto.randomUUID())
-  const claim = await claimed(store, asked)
+  const claim = claimOf(await store.reserve(asked))
   await store.checkpoint(claim, { recoveryPoint: 'begun', onLeaseOver: 'doubt', leaseMs: 30_000, progress: body })
   expect(Buffer.from((await store.find(claim))?.progress ?? []).equals(body)).toBe(true)
-  await store.complete(claim, { ...created, answer: { kind: 'kept', status: 200, headers: [], body } })
+  await store.complete(claim, { ...completion(), answer: { kind: 'kept', status: 200, headers: [], body } })
   const verdict = await store.reserve({ ...asked, claimId: 'of the retry' })
   if (verdict.kind !== 'completed' || verdict.answer.kind !== 'kept') throw new Error(`no answer: ${verdict.kind}`)
   expect(Buffer.from(verdict.answer.body).equals(body)).toBe(true)

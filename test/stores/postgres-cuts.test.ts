@@ -1,31 +1,23 @@
-import type { Store, StoredRecord } from 'hapax'
-import { isHapaxError } from 'hapax'
-import { postgresStore } from 'hapax/postgres'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { isHapaxError, type StoredRecord } from 'hapax'
+import { describe, expect, test } from 'vitest'
 import { type ClientLibrary, pgLibrary, postgresJs } from '../conformance/postgres-libraries.js'
+import { onPostgres } from '../support/on-postgres.js'
 import type { Ending, Fate } from '../support/postgres-wire.js'
-import { type PostgresBench, postgresBench, serverUrl, skipped } from './postgres-fixtures/bench.js'
+import { type Ended, ended } from '../support/waiting.js'
+import { postgresBench } from './postgres-fixtures/bench.js'
 import { comparable, everything, type Operation, operations, type Word } from './postgres-fixtures/operations.js'
-import { type Ended, ended } from './postgres-fixtures/waiting.js'
 
 /** Each operation, with its connection cut before and after each of its statements. */
-if (serverUrl === undefined) test.skip(`a connection that is cut ${skipped}`, () => {})
-else {
+onPostgres('a connection that is cut', (url) => {
   // The libraries differ in how they hear of an end, so one is closed and the other one reset.
-  declare(pgLibrary, ['BEGIN'], 'closed')
-  declare(postgresJs, ['BEGIN', 'SET'], 'reset')
-}
+  declare(url, pgLibrary, ['BEGIN'], 'closed')
+  declare(url, postgresJs, ['BEGIN', 'SET'], 'reset')
+})
 
-function declare<Tx>(library: ClientLibrary<Tx>, opening: readonly Word[], ending: Ending): void {
+function declare<Tx>(url: string, library: ClientLibrary<Tx>, opening: readonly Word[], ending: Ending): void {
   describe(`by ${library.name}`, () => {
-    let bench: PostgresBench
-    let outside: Store<never>
-    beforeAll(async () => {
-      bench = await postgresBench()
-      outside = postgresStore({ pool: bench.owner, schema: bench.schema }) as Store<never>
-    })
-    afterEach(() => bench.clear())
-    afterAll(() => bench.dispose())
+    const bench = postgresBench(url)
+    const { outside } = bench
 
     describe.each(operations(opening))('$name', (operation) => {
       const { statements } = operation

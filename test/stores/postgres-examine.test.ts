@@ -1,14 +1,13 @@
 import { engine, type Finding } from 'hapax'
-import { migratePostgres, type PostgresStoreOptions, postgresRights, postgresStore } from 'hapax/postgres'
-import pg from 'pg'
+import { type PostgresStoreOptions, postgresRights, postgresStore } from 'hapax/postgres'
+import type pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { judge, type Wanted } from '../../src/stores/postgres/examine.js'
 import type { Facts } from '../../src/stores/postgres/facts.js'
-import { freshName, onPostgres } from '../support/postgres-schema.js'
+import { onPostgres, serverUrl } from '../support/on-postgres.js'
+import { asRole, connectionsOfTest, schemaOfTest } from '../support/postgres-schema.js'
 
 /** What the store sees of its server: each thing that would break a promise has a name, and the store refuses it. */
-
-const serverUrl = process.env.HAPAX_TEST_POSTGRES_URL
 
 onPostgres('on a server', () => {
   test('a role with the rights that serving needs opens the store, and nothing is broken', async () => {
@@ -173,14 +172,35 @@ onPostgres('on a server', () => {
     })
   })
 
-  test('row security is no help to a role above it: a warning', async () => {
+  test.each([
+    ['the unique index records_digest', 'DROP INDEX hapax.records_digest'],
+    ['the check of the digest', 'ALTER TABLE hapax.records DROP CONSTRAINT records_check'],
+    ['the column tombstone_ms', 'ALTER TABLE hapax.records DROP COLUMN tombstone_ms CASCADE'],
+  ])('a table that somebody took %s from is refused', async (part, change) => {
+    const { owner, schema, store } = await given()
+    await owner.query(change.replaceAll('hapax.', `${schema}.`))
+    await expect(store.open()).rejects.toMatchObject({
+      code: 'store_schema_outdated',
+      message: expect.stringContaining(`lacks ${part}. Somebody changed it by hand`),
+    })
+  })
+
+  test('a schema that lost its list of migrations is not taken for a new one', async () => {
+    const { owner, schema, store } = await given()
+    await owner.query(`DELETE FROM ${schema}.migrations`)
+    await expect(store.open()).rejects.toMatchObject({
+      code: 'store_schema_outdated',
+      message: expect.stringContaining('has lost its list of migrations'),
+    })
+  })
+
+  test('row security is no help to a role above it, so it is refused', async () => {
     const { owner, schema, role } = await given()
     for (const statement of postgresRights({ role, schema, rowSecurity: 'scope' })) await owner.query(statement)
     const store = postgresStore({ pool: owner, schema, rowSecurity: 'scope' })
-    await store.open()
-    expect(await finding(store, 'row security')).toMatchObject({
-      level: 'warning',
-      says: expect.stringMatching(/is above it/),
+    await expect(store.open()).rejects.toMatchObject({
+      code: 'store_rights_missing',
+      message: expect.stringMatching(/is above it/),
     })
   })
 
@@ -255,6 +275,7 @@ const healthy: Facts = {
     isBoundByRowSecurity: false,
     isLogged: true,
     compression: 'lz4',
+    missingParts: [],
   },
 }
 
@@ -273,21 +294,16 @@ interface Given extends Pick<PostgresStoreOptions<pg.Pool>, 'rowSecurity' | 'dur
 
 /** A schema and a role of its own, which may do what serving needs and no more, and a store that serves with it. */
 async function given({ settings = {}, ...options }: Given = {}, spell = (name: string) => name) {
-  const schema = freshName()
+  const { schema, owner } = await schemaOfTest(serverUrl ?? '')
   const role = spell(`${schema}_s`)
-  const owner = new pg.Pool({ connectionString: serverUrl, max: 1 })
-  const url = new URL(serverUrl ?? '')
-  url.username = role.replaceAll('"', '')
-  const pool = new pg.Pool({ connectionString: url.href, max: 1 })
-  onTestFinished(async () => {
-    await pool.end()
-    await owner.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
-    await owner.query(`DROP ROLE ${role}`)
-    await owner.end()
-  })
-  await migratePostgres({ pool: owner, schema })
+  const unquoted = role.replaceAll('"', '')
   await owner.query(`CREATE ROLE ${role} LOGIN`)
-  for (const statement of postgresRights({ role: role.replaceAll('"', ''), schema })) await owner.query(statement)
+  onTestFinished(async () => {
+    await owner.query(`DROP OWNED BY ${role}`)
+    await owner.query(`DROP ROLE ${role}`)
+  })
+  const pool = connectionsOfTest(asRole(serverUrl ?? '', unquoted), { max: 1 })
+  for (const statement of postgresRights({ role: unquoted, schema })) await owner.query(statement)
   for (const [name, value] of Object.entries(settings)) await owner.query(`ALTER ROLE ${role} SET ${name} = '${value}'`)
   /** A statement about the schema hapax and the role serving, as one about those of this test. */
   const inHere = (statement: string) => statement.replaceAll('hapax', schema).replaceAll('serving', role)

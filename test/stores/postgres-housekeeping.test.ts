@@ -1,14 +1,9 @@
 import { postgresStore } from 'hapax/postgres'
 import { expect, test } from 'vitest'
-import { claimed, created, reservation } from '../acceptance/support/reservations.js'
-import {
-  connectionsOfTest,
-  type FreshSchema,
-  fill,
-  onPostgres,
-  recorded,
-  schemaOfTest,
-} from '../support/postgres-schema.js'
+import { completion } from '../../dist/conformance/given.js'
+import { onPostgres } from '../support/on-postgres.js'
+import { connectionsOfTest, type FreshSchema, fill, recorded, schemaOfTest } from '../support/postgres-schema.js'
+import { claimed, reservation } from './given.js'
 
 /** Many nodes sweep and reap at once, beside traffic, and nobody waits or does anything twice. */
 
@@ -134,9 +129,9 @@ async function serve(given: FreshSchema, signal: AbortSignal): Promise<number> {
   const { store } = given.node()
   let served = 0
   while (!signal.aborted) {
-    const asked = reservation(`live-${served}`)
-    await store.complete(await claimed(store, asked), created)
-    expect((await store.reserve(reservation(asked.key))).kind).toBe('completed')
+    const key = `live-${served}`
+    await store.complete(await claimed(store, key), completion())
+    expect((await store.reserve(reservation(key))).kind).toBe('completed')
     served++
   }
   return served

@@ -20,6 +20,7 @@ function stage(judge: (operations: readonly number[]) => readonly Outcome<string
       return ending(() => judge(operations))
     },
     isUndone: (error) => error === 'undone',
+    patienceMs: 1_000,
   })
   return { clock, sent, endings, run }
 }
@@ -97,4 +98,38 @@ test('what a batch could not do is done alone, or goes with the next one', async
   expect(sent).toEqual([1, 2, [3, 4, 5], 3, 4])
   for (const { end } of endings) end()
   expect(await Promise.all(results)).toEqual(['1 alone', '2 alone', '3 alone', '4 alone', 'together'])
+})
+
+test('what a slow batch leaves for the next one is not forgotten when its lane has given way', async () => {
+  const { clock, sent, endings, run } = stage((operations) =>
+    operations.map((operation) => (operation === 4 ? { kind: 'again' } : { kind: 'done', result: 'together' })),
+  )
+  const results = [1, 2, 3, 4].map(run)
+  for (const { end } of [...endings]) end()
+  await clock.settle()
+  expect(sent).toEqual([1, 2, [3, 4]])
+  await clock.advance(1_000)
+  endings[2]?.end()
+  await clock.settle()
+  expect(sent).toEqual([1, 2, [3, 4], 4])
+  endings[3]?.end()
+  expect(await Promise.all(results)).toEqual(['1 alone', '2 alone', 'together', '4 alone'])
+})
+
+test('who has waited too long for a lane is sent away, and his operation does not happen', async () => {
+  const { clock, sent, endings, run } = stage()
+  // Nothing is answered, and a lane gives way every 100 ms: of a flood only a part gets its turn in time.
+  const flood = Promise.allSettled(Array.from({ length: 10_000 }, (_, index) => run(index)))
+  await clock.advance(10_000)
+  for (let turn = 0; turn < endings.length; turn++) endings[turn]?.end()
+  const rejected = (await flood).filter((outcome) => outcome.status === 'rejected')
+  expect(rejected.length).toBeGreaterThan(1_000)
+  expect(new Set(rejected.map(({ reason }) => reason.code))).toEqual(new Set(['store_busy']))
+  expect(sent.flat()).toHaveLength(10_000 - rejected.length)
+})
+
+test('more than can wait are sent away at once', async () => {
+  const { run } = stage()
+  for (let operation = 0; operation < 10_002; operation++) void run(operation)
+  await expect(run(-1)).rejects.toMatchObject({ code: 'store_busy' })
 })

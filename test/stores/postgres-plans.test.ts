@@ -1,8 +1,10 @@
 import { type Claim, scopeOf } from 'hapax'
 import { postgresStore } from 'hapax/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { claimed, created, leaseMs, reservation } from '../acceptance/support/reservations.js'
-import { type FreshSchema, fill, freshSchema, onPostgres, recorded, type Sent } from '../support/postgres-schema.js'
+import { checkpoint, completion, leaseMs } from '../../dist/conformance/given.js'
+import { onPostgres } from '../support/on-postgres.js'
+import { type FreshSchema, fill, freshSchema, recorded, type Sent } from '../support/postgres-schema.js'
+import { claimed, reservation } from './given.js'
 
 /** On 200,000 analysed rows every statement that the store sends walks an index, and the one that was made for it. */
 
@@ -20,8 +22,6 @@ const mix = {
     ELSE now() + (i % 1440 - 15) * interval '1 minute' END`,
   tombstoneMs: `${30 * 86_400_000}`,
 } as const
-
-const checkpoint = { recoveryPoint: 'ride_created', onLeaseOver: 'doubt', leaseMs } as const
 
 onPostgres('on 200,000 rows', (url) => {
   let given: FreshSchema
@@ -97,9 +97,9 @@ async function statementsOf(given: FreshSchema): Promise<Record<string, Sent>> {
     await step()
     return [...sent] as [Sent, ...Sent[]]
   }
-  const first = await claimed(store, reservation('first'))
-  const second = await claimed(store, reservation('second'))
-  const third = await claimed(store, reservation('third'))
+  const first = await claimed(store, 'first')
+  const second = await claimed(store, 'second')
+  const third = await claimed(store, 'third')
   const [insert] = await during(() => store.reserve(reservation('fourth')))
   const [find] = await during(() => store.find(first))
   const [, update] = await during(() => store.checkpoint(first, checkpoint))
@@ -107,20 +107,20 @@ async function statementsOf(given: FreshSchema): Promise<Record<string, Sent>> {
     store.transaction(first, async () => ({ value: 1, write: { kind: 'checkpoint', ...checkpoint } })),
   )
   const [renew] = await during(() => store.renew(first, leaseMs))
-  const [complete] = await during(() => store.complete(second, created))
+  const [complete] = await during(() => store.complete(second, completion()))
   const [, remove] = await during(() => store.release(third))
   const [sweep] = await during(() => store.sweep(largestBatch))
   const [forget, bury] = await during(() => store.reap(largestBatch))
-  const crowd = Array.from({ length: 100 }, (_, index) => reservation(`crowd ${index}`))
+  const crowd = Array.from({ length: 100 }, (_, index) => `crowd ${index}`)
   const together = async <T>(step: () => Promise<T>): Promise<Sent | undefined> =>
     (await during(step)).findLast(({ text }) => text.includes('bytea[]'))
   const claims: Claim[] = []
   const crowdReserve = await together(async () => {
-    claims.push(...(await Promise.all(crowd.map((one) => claimed(store, one)))))
+    claims.push(...(await Promise.all(crowd.map((key) => claimed(store, key)))))
   })
   const crowdRead = await together(() => Promise.all(claims.map((claim) => store.find(claim))))
   const crowdRenew = await together(() => Promise.all(claims.map((claim) => store.renew(claim, leaseMs))))
-  const crowdComplete = await together(() => Promise.all(claims.map((claim) => store.complete(claim, created))))
+  const crowdComplete = await together(() => Promise.all(claims.map((claim) => store.complete(claim, completion()))))
   const scope = scopeOf('tenant-7')
   const [all] = await during(() => store.list({ limit: 50 }))
   const [byScope] = await during(() => store.list({ scope, limit: 50 }))

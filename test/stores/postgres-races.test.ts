@@ -1,7 +1,6 @@
 import type { RecordName, Store } from 'hapax'
-import { postgresStore } from 'hapax/postgres'
 import type pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   checkpoint,
   claimed,
@@ -16,44 +15,28 @@ import {
   settlement,
 } from '../../dist/conformance/given.js'
 import { pgLibrary } from '../conformance/postgres-libraries.js'
+import { onPostgres } from '../support/on-postgres.js'
 import type { Fate } from '../support/postgres-wire.js'
-import {
-  noon,
-  type PostgresBench,
-  postgresBench,
-  serverUrl,
-  skipped,
-  type WiredNode,
-} from './postgres-fixtures/bench.js'
+import { bounded, ended, gate } from '../support/waiting.js'
+import { noon, postgresBench } from './postgres-fixtures/bench.js'
+import { hold, untilBlocked } from './postgres-fixtures/blocking.js'
 import { claim, name } from './postgres-fixtures/operations.js'
-import { blocked, bounded, ended, hold, signal } from './postgres-fixtures/waiting.js'
 
 /** Two at once on one record, each held where it hurts most. The library makes no difference here. */
-if (serverUrl === undefined) test.skip(`two at once on one record ${skipped}`, () => {})
-else {
-  declare('read committed', undefined)
-  declare('serializable', 'options=-c%20default_transaction_isolation%3Dserializable')
-}
+onPostgres('two at once on one record', (url) => {
+  declare(url, 'read committed', undefined)
+  declare(url, 'serializable', 'options=-c%20default_transaction_isolation%3Dserializable')
+})
 
-type Node = WiredNode<pg.PoolClient>
-
-function declare(isolation: string, search: string | undefined): void {
+function declare(url: string, isolation: string, search: string | undefined): void {
   describe(`where transactions are ${isolation} by default`, () => {
-    let bench: PostgresBench
+    const bench = postgresBench(url)
     /** The other one, on a connection of its own. */
-    let other: Store<never>
-    let node: Node
-    beforeAll(async () => {
-      bench = await postgresBench()
-      other = postgresStore({ pool: bench.owner, schema: bench.schema }) as Store<never>
-    })
+    const other = bench.outside
     const given = async (before: (store: Store<never>) => Promise<unknown> = async () => {}) => {
       await before(other)
-      node = await bench.node(pgLibrary, search === undefined ? {} : { search })
-      return node
+      return bench.node(pgLibrary, search === undefined ? {} : { search })
     }
-    afterEach(() => bench.clear())
-    afterAll(() => bench.dispose())
 
     const mine = { ...name, claimId: claim.claimId }
     const theirs = { ...name, claimId: 'claim-2' }
@@ -69,7 +52,7 @@ function declare(isolation: string, search: string | undefined): void {
         await rival.query('BEGIN')
         await insertRaw(rival, bench.schema, name)
         const reserving = ended(store.reserve(reservation(mine)))
-        await blocked(bench.owner, bench.schema, 'INSERT')
+        await untilBlocked(bench.owner, 'INSERT', bench.schema)
         await rival.query(end === 'commits' ? 'COMMIT' : 'ROLLBACK')
         expect(await reserving).toMatchObject({ kind: 'answered', answer: { kind } })
       } finally {
@@ -148,20 +131,20 @@ function declare(isolation: string, search: string | undefined): void {
 
     test('a claim that is taken over while its handler is in a transaction is lost, and so are its rows', async () => {
       const { store, ride } = await given((before) => claimed(before, { ...mine, onLeaseOver: 'resume' }))
-      const inside = signal()
-      const taken = signal()
+      const inside = gate()
+      const taken = gate()
       const running = ended(
         store.transaction(claim, async (tx) => {
           await ride(tx, 'one')
-          inside.give()
-          await taken.given
+          inside.open()
+          await taken.opened
           return { value: 7, write: { kind: 'complete', ...completion() } }
         }),
       )
-      await bounded(inside.given, 'the handler')
+      await bounded(inside.opened, 'the handler')
       await bench.setTime(noon + leaseMs)
       expect(await other.reserve(reservation(theirs))).toMatchObject({ kind: 'resumed' })
-      taken.give()
+      taken.open()
       expect(await running).toMatchObject({ kind: 'threw', error: { code: 'claim_lost' } })
       expect(await bench.rides()).toEqual([])
       expect(await other.find(name)).toMatchObject({ state: 'in_progress', claimId: 'claim-2' })
@@ -171,19 +154,19 @@ function declare(isolation: string, search: string | undefined): void {
       'a renewal is not held up by a handler in a transaction, which then commits its %s',
       async (kind) => {
         const { store, ride } = await given((before) => claimed(before, mine))
-        const inside = signal()
-        const renewed = signal()
+        const inside = gate()
+        const renewed = gate()
         const running = ended(
           store.transaction(claim, async (tx) => {
             await ride(tx, 'one')
-            inside.give()
-            await renewed.given
+            inside.open()
+            await renewed.opened
             return { value: 7, write: kind === 'complete' ? { kind, ...completion() } : { kind, ...checkpoint } }
           }),
         )
-        await bounded(inside.given, 'the handler')
+        await bounded(inside.opened, 'the handler')
         expect(await bounded(store.renew(claim, 2 * leaseMs), 'the renewal')).toBe(true)
-        renewed.give()
+        renewed.open()
         expect(await running).toMatchObject({ kind: 'answered', answer: { value: 7 } })
         expect(await bench.rides()).toEqual(['one'])
       },

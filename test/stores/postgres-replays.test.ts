@@ -2,20 +2,20 @@ import { keyOf, type Store, scopeOf } from 'hapax'
 import { migratePostgres } from 'hapax/postgres'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Running } from '../../scripts/postgres.mjs'
-import { anotherRequest, claimed, created, reservation } from '../acceptance/support/reservations.js'
+import { anotherRequest, completion } from '../../dist/conformance/given.js'
 import { pgLibrary, postgresJs } from '../conformance/postgres-libraries.js'
-import { freshName, until } from '../support/postgres-schema.js'
-import { privateServer, serverBinaries } from '../support/postgres-server.js'
+import { noServer, serverUrl } from '../support/on-postgres.js'
+import { freshName } from '../support/postgres-schema.js'
+import { type OwnPostgres, ownPostgres, serverBinaries } from '../support/postgres-server.js'
+import { until } from '../support/waiting.js'
+import { claimed, reservation } from './given.js'
 
 /**
  * A replay writes nothing, and the server itself says so: by the rows, by its counters, by the ids of transactions and
  * by the position of its log. The log belongs to the whole server, so this file has one to itself.
  */
 
-const asked = process.env.HAPAX_TEST_POSTGRES_URL
-const binaries =
-  asked === undefined ? { missing: 'no PostgreSQL, set HAPAX_TEST_POSTGRES_URL' } : await serverBinaries('anywhere')
+const binaries = serverUrl === undefined ? { missing: noServer } : await serverBinaries('anywhere')
 const canStart = !('missing' in binaries)
 
 /** More than the numbers that an identity column takes from its sequence at once, so that taking any would be seen. */
@@ -25,12 +25,13 @@ type AnyStore = Omit<Store, 'transaction'>
 const name = (key: string) => ({ scope: scopeOf('acme'), key: keyOf(key) })
 
 describe.skipIf(!canStart)(canStart ? 'replays' : `replays (skipped: ${binaries.missing})`, () => {
-  let server: Running
+  let server: OwnPostgres
   let watcher: pg.Pool
 
   beforeAll(async () => {
     if (!canStart) return
-    server = await privateServer(binaries)
+    server = await ownPostgres(binaries)
+    await server.start()
     watcher = new pg.Pool({ connectionString: server.url, max: 1 })
     await watcher.query('ALTER SYSTEM SET autovacuum = off')
     await watcher.query(`ALTER SYSTEM SET checkpoint_timeout = '1h'`)
@@ -39,7 +40,7 @@ describe.skipIf(!canStart)(canStart ? 'replays' : `replays (skipped: ${binaries.
 
   afterAll(async () => {
     await watcher?.end()
-    await server?.stop()
+    await server?.remove()
   })
 
   test.each([
@@ -132,15 +133,15 @@ describe.skipIf(!canStart)(canStart ? 'replays' : `replays (skipped: ${binaries.
 
 /** A record of each kind that a request may find and must leave alone. */
 async function arrange(store: AnyStore): Promise<void> {
-  await store.complete(await claimed(store, reservation('completed')), created)
-  await store.complete(await claimed(store, reservation('large')), {
-    ...created,
+  await store.complete(await claimed(store, 'completed'), completion())
+  await store.complete(await claimed(store, 'large'), {
+    ...completion(),
     answer: { kind: 'kept', status: 201, headers: [], body: crypto.getRandomValues(new Uint8Array(65_536)) },
   })
-  await claimed(store, reservation('in progress', { leaseMs: hour }))
-  await store.doubt(await claimed(store, reservation('unknown')), { errorCode: 'timeout', reconcileAfterMs: hour })
-  await store.complete(await claimed(store, reservation('expired', { retentionMs: 0 })), created)
-  await store.complete(await claimed(store, reservation('buried', { retentionMs: 0 })), created)
+  await claimed(store, 'in progress', { leaseMs: hour })
+  await store.doubt(await claimed(store, 'unknown'), { errorCode: 'timeout', reconcileAfterMs: hour })
+  await store.complete(await claimed(store, 'expired', { retentionMs: 0 }), completion())
+  await store.complete(await claimed(store, 'buried', { retentionMs: 0 }), completion())
   await store.reap(1)
 }
 
@@ -167,7 +168,7 @@ async function replayAll(store: AnyStore): Promise<void> {
   expect((await store.list({ state: 'completed', limit: 1 })).records).toHaveLength(1)
   // A completion that is repeated, because its reply was lost, and one that came too late.
   if (found === undefined) throw new Error('unreachable: it was found above')
-  expect(await store.complete(found, created)).toEqual({ expiresAt: found.expiresAt })
-  expect(await store.complete({ ...found, claimId: 'of nobody' }, created)).toBe(false)
+  expect(await store.complete(found, completion())).toEqual({ expiresAt: found.expiresAt })
+  expect(await store.complete({ ...found, claimId: 'of nobody' }, completion())).toBe(false)
   expect(await store.renew(found, hour)).toBe(false)
 }

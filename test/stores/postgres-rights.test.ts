@@ -1,14 +1,22 @@
-import { type Claim, keyOf, type Reservation, type StoredAnswer, scopeOf, systemChance, type Verdict } from 'hapax'
+import { type Claim, keyOf, type Reservation, scopeOf, type Verdict } from 'hapax'
 import { migratePostgres, type PostgresStore, postgresRights, type RowSecurity } from 'hapax/postgres'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { answer, completion } from '../../dist/conformance/given.js'
 import { type ClientLibrary, pgLibrary, postgresJs } from '../conformance/postgres-libraries.js'
-import { freshName, onPostgres, until } from '../support/postgres-schema.js'
+import { onPostgres } from '../support/on-postgres.js'
+import { asRole, freshName, pinnedClock } from '../support/postgres-schema.js'
+import { until } from '../support/waiting.js'
+import { reservation } from './given.js'
 
 /** Least privilege: a role owns the schema and migrates it, and another one serves and owns nothing. */
 
 const noon = Date.UTC(2026, 0, 2, 12)
 const minute = 60_000
+
+function asked(key: string, changes: Partial<Reservation> = {}): Reservation {
+  return reservation(key, { leaseMs: minute, retentionMs: 60 * minute, tombstoneMs: 60 * minute, ...changes })
+}
 
 onPostgres('least privilege', (url) => {
   for (const rowSecurity of ['off', 'scope'] as const)
@@ -17,12 +25,12 @@ onPostgres('least privilege', (url) => {
         const { store, setTime, business } = await serving(library as ClientLibrary<unknown>, rowSecurity)
         await store.open()
         await aLife(store, setTime)
-        const { claim } = taken(await store.reserve(reservation('in one commit')))
+        const claim = taken(await store.reserve(asked('in one commit')))
         await store.transaction(claim, async (tx) => {
           await library.insert(tx as never, business, 'a ride')
-          return { value: undefined, write: { kind: 'complete', answer: said('ride 7'), answerVersion: 1 } }
+          return { value: undefined, write: { kind: 'complete', ...completion('ride 7') } }
         })
-        expect(await store.reserve(reservation('in one commit'))).toMatchObject({ kind: 'completed' })
+        expect(await store.reserve(asked('in one commit'))).toMatchObject({ kind: 'completed' })
       })
 
   test.each([
@@ -69,7 +77,7 @@ onPostgres('least privilege', (url) => {
 
   test('under row security a statement that names no scope sees and changes nothing', async () => {
     const { store, pool, schema } = await serving(pgLibrary, 'scope')
-    taken(await store.reserve(reservation('k')))
+    taken(await store.reserve(asked('k')))
     for (const session of ['SELECT 1', `SET hapax.scope = ''`, 'RESET hapax.scope']) {
       const { counted, deleted } = await raw(pool, schema, session)
       expect({ session, counted, deleted }).toEqual({ session, counted: 0, deleted: 0 })
@@ -80,8 +88,8 @@ onPostgres('least privilege', (url) => {
 
   test('under row security one scope never reaches the records of another, whatever its statement says', async () => {
     const { store, pool, schema } = await serving(pgLibrary, 'scope')
-    taken(await store.reserve(reservation('k')))
-    taken(await store.reserve(reservation('k', { scope: scopeOf('rival') })))
+    taken(await store.reserve(asked('k')))
+    taken(await store.reserve(asked('k', { scope: scopeOf('rival') })))
     const seen = await alone(pool, `SET hapax.scope = 'acme'`, (client) =>
       client.query(`SELECT scope_id FROM ${schema}.records`),
     )
@@ -99,8 +107,8 @@ onPostgres('least privilege', (url) => {
     async (tenant) => {
       const { store, pool, schema } = await serving(pgLibrary, 'scope')
       const scope = scopeOf(tenant)
-      taken(await store.reserve(reservation('k')))
-      taken(await store.reserve(reservation('k', { scope })))
+      taken(await store.reserve(asked('k')))
+      taken(await store.reserve(asked('k', { scope })))
       expect((await store.list({ scope, limit: 10 })).records.map((record) => record.scope)).toEqual([scope])
       expect(await store.find({ scope, key: keyOf('k') })).toMatchObject({ scope })
       const seen = await raw(pool, schema, `SELECT set_config('hapax.scope', '${scope.replaceAll("'", "''")}', false)`)
@@ -140,8 +148,7 @@ onPostgres('least privilege', (url) => {
     await migratePostgres({ pool: owner, schema })
     for (const statement of postgresRights({ role, schema, rowSecurity })) await owner.query(statement)
     const setTime = async (ms: number) => {
-      await owner.query(`CREATE OR REPLACE FUNCTION ${schema}.clock() RETURNS timestamptz LANGUAGE sql STABLE
-        AS $$ SELECT to_timestamp(${ms / 1_000}) $$`)
+      await owner.query(pinnedClock(schema, ms))
     }
     await setTime(noon)
     const business = `${schema}.rides`
@@ -158,8 +165,7 @@ onPostgres('least privilege', (url) => {
   }
 
   function urlOf(role: string): string {
-    const named = new URL(url)
-    named.username = role
+    const named = new URL(asRole(url, role))
     named.pathname = database
     return named.href
   }
@@ -167,28 +173,28 @@ onPostgres('least privilege', (url) => {
 
 /** Every step of the port, on records that only they have touched. */
 async function aLife<Tx>(store: PostgresStore<Tx>, setTime: (ms: number) => Promise<void>): Promise<void> {
-  const { claim } = taken(await store.reserve(reservation('lived')))
+  const claim = taken(await store.reserve(asked('lived')))
   expect(await store.renew(claim, minute)).toBe(true)
   const phase = { recoveryPoint: 'ride_created', onLeaseOver: 'doubt', leaseMs: minute } as const
   expect(await store.checkpoint(claim, phase)).toBe(true)
-  expect(await store.complete(claim, { answer: said('done'), answerVersion: 1 })).toBeTruthy()
-  expect(await store.reserve(reservation('lived'))).toMatchObject({ kind: 'completed', answer: said('done') })
+  expect(await store.complete(claim, completion('done'))).toBeTruthy()
+  expect(await store.reserve(asked('lived'))).toMatchObject({ kind: 'completed', answer: answer('done') })
 
-  const refused = taken(await store.reserve(reservation('refused')))
-  expect(await store.release(refused.claim)).toBe(true)
+  const refused = taken(await store.reserve(asked('refused')))
+  expect(await store.release(refused)).toBe(true)
 
-  const failed = taken(await store.reserve(reservation('failed')))
-  expect(await store.fail(failed.claim, { errorCode: 'handler_failed' })).toBe(true)
-  const again = await store.reserve(reservation('failed'))
+  const failed = taken(await store.reserve(asked('failed')))
+  expect(await store.fail(failed, { errorCode: 'handler_failed' })).toBe(true)
+  const again = await store.reserve(asked('failed'))
   expect(again).toMatchObject({ kind: 'resumed', claim: { fence: 2 } })
 
-  const doubted = taken(await store.reserve(reservation('doubted')))
-  expect(await store.doubt(doubted.claim, { errorCode: 'timeout', reconcileAfterMs: 0 })).toBe(true)
+  const doubted = taken(await store.reserve(asked('doubted')))
+  expect(await store.doubt(doubted, { errorCode: 'timeout', reconcileAfterMs: 0 })).toBe(true)
   const outcome = { kind: 'not_landed' } as const
   const evidence = { by: 'operator:7', why: 'the provider knows nothing of it' }
-  expect(await store.settle(doubted.claim, { generation: 1, evidence, outcome })).toBe(true)
+  expect(await store.settle(doubted, { generation: 1, evidence, outcome })).toBe(true)
 
-  taken(await store.reserve(reservation('crashed')))
+  taken(await store.reserve(asked('crashed')))
   await setTime(noon + 2 * minute)
   const swept = await store.sweep(10)
   expect(swept.map(({ key }) => key).sort()).toEqual(['crashed', 'failed'])
@@ -203,29 +209,10 @@ async function aLife<Tx>(store: PostgresStore<Tx>, setTime: (ms: number) => Prom
   expect(await store.find({ scope: scopeOf('acme'), key: keyOf('lived') })).toBeUndefined()
 }
 
-function reservation(key: string, changes: Partial<Reservation> = {}): Reservation {
-  return {
-    scope: scopeOf('acme'),
-    key: keyOf(key.replaceAll(' ', '-')),
-    claimId: systemChance.id(),
-    operation: 'rides.create',
-    fingerprints: [`sha256-v1:${'a'.repeat(64)}` as Reservation['fingerprints'][0]],
-    leaseMs: minute,
-    retentionMs: 60 * minute,
-    tombstoneMs: 60 * minute,
-    onLeaseOver: 'doubt',
-    onExpired: 'run',
-    ...changes,
-  }
-}
-
-function said(text: string): StoredAnswer {
-  return { kind: 'kept', status: 201, headers: [['content-type', 'text/plain']], body: Buffer.from(text) }
-}
-
-function taken(verdict: Verdict): { readonly claim: Claim } {
+/** Only what nobody had before is taken so. */
+function taken(verdict: Verdict): Claim {
   if (verdict.kind !== 'reserved') throw new Error(`The key was not reserved: ${verdict.kind}`)
-  return verdict
+  return verdict.claim
 }
 
 const grants = `SELECT relname, relacl::text FROM pg_class WHERE relnamespace = $1::regnamespace ORDER BY relname`

@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { keyOf, scopeOf } from 'hapax'
 import { expect, test } from 'vitest'
+import { completion } from '../../dist/conformance/given.js'
 import { recordDigest } from '../../src/engine/digest.js'
 import type { RecordName } from '../../src/engine/record.js'
-import { claimed, created, reservation } from '../acceptance/support/reservations.js'
-import { onPostgres, schemaOfTest } from '../support/postgres-schema.js'
+import { onPostgres } from '../support/on-postgres.js'
+import { schemaOfTest } from '../support/postgres-schema.js'
+import { claimed } from './given.js'
 
 /** What the database itself promises, whoever writes to it. */
 
@@ -28,7 +30,7 @@ onPostgres('the schema', (url) => {
     ['with none', 'NULL', '23502'],
   ])('refuses a second row of the same scope and key, %s', async (_, digest, code) => {
     const { schema, owner, node } = await schemaOfTest(url)
-    await claimed(node().store, reservation('k'))
+    await claimed(node().store, 'k')
     const others = `scope_id, idempotency_key, generation, fence, claim_id, status, operation, request_fingerprint, attempt,
       locked_until, on_lease_over, recovery_point, evidence, created_at, last_run_at, expires_at, tombstone_ms`
     const again = owner.query(
@@ -62,7 +64,7 @@ onPostgres('the schema', (url) => {
   ])('refuses %s', async (_, change) => {
     const { schema, owner, node } = await schemaOfTest(url)
     const { store } = node()
-    await store.complete(await claimed(store, reservation('k')), created)
+    await store.complete(await claimed(store, 'k'), completion())
     const sql = `UPDATE ${schema}.records SET ${change.replaceAll('SCHEMA', schema)}`
     await expect(owner.query(sql)).rejects.toMatchObject({ code: '23514' })
   })
@@ -71,7 +73,7 @@ onPostgres('the schema', (url) => {
     'refuses a record without %s',
     async (column) => {
       const { schema, owner, node } = await schemaOfTest(url)
-      await claimed(node().store, reservation('k'))
+      await claimed(node().store, 'k')
       const without = owner.query(`UPDATE ${schema}.records SET ${column} = NULL`)
       await expect(without).rejects.toMatchObject({ code: '23502' })
     },
@@ -80,8 +82,8 @@ onPostgres('the schema', (url) => {
   test('lets the same key live in two scopes', async () => {
     const { node } = await schemaOfTest(url)
     const { store } = node()
-    await claimed(store, reservation('k'))
-    await claimed(store, reservation('k', { scope: scopeOf('globex') }))
+    await claimed(store, 'k')
+    await claimed(store, 'k', { scope: scopeOf('globex') })
     expect(await store.find({ scope: scopeOf('globex'), key: keyOf('k') })).toMatchObject({ scope: 'globex' })
   })
 })

@@ -2,25 +2,25 @@ import type { Finding } from 'hapax'
 import { migratePostgres, postgresRights, postgresStore } from 'hapax/postgres'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { until } from '../support/postgres-schema.js'
-import { type PrivatePostgres, privatePostgres, standbyBinaries } from '../support/postgres-standby.js'
+import { noServer, serverUrl } from '../support/on-postgres.js'
+import { type OwnPostgres, ownPostgres, standbyBinaries } from '../support/postgres-server.js'
+import { until } from '../support/waiting.js'
 
 /** What the store says of a primary, of its standbys, and of a server that may forget. The tests follow each other. */
 
-const url = process.env.HAPAX_TEST_POSTGRES_URL
-const binaries =
-  url === undefined ? { missing: 'no PostgreSQL, set HAPAX_TEST_POSTGRES_URL' } : await standbyBinaries(url)
+const binaries = serverUrl === undefined ? { missing: noServer } : await standbyBinaries(serverUrl)
 
 if ('missing' in binaries) test.skip(`what is said of standbys (skipped: ${binaries.missing})`, () => {})
 else
   describe('standbys', () => {
-    let primary: PrivatePostgres
-    let standby: PrivatePostgres
+    let primary: OwnPostgres
+    let standby: OwnPostgres
     const pools: pg.Pool[] = []
     let owner: pg.Pool
 
     beforeAll(async () => {
-      primary = await privatePostgres(binaries)
+      primary = await ownPostgres(binaries)
+      await primary.start()
       owner = connect(primary.url)
       await migratePostgres({ pool: owner })
       await owner.query('CREATE ROLE serving LOGIN')
@@ -31,8 +31,8 @@ else
 
     afterAll(async () => {
       for (const pool of pools) await pool.end()
-      await standby?.stop()
-      await primary?.stop()
+      await standby?.remove()
+      await primary?.remove()
     })
 
     test('a standby takes no writes, so the store does not open on it: store_read_only', async () => {
@@ -90,7 +90,7 @@ else
     })
 
     test('a server without fsync is refused: store_not_durable; unchecked it is a warning', async () => {
-      await primary.restart({ fsync: 'off' })
+      await primary.start({ fsync: 'off' })
       const pool = connect(primary.url)
       await expect(postgresStore({ pool }).open()).rejects.toMatchObject({
         code: 'store_not_durable',
@@ -102,7 +102,7 @@ else
     })
 
     test('a server that may tear pages is a warning', async () => {
-      await primary.restart({ full_page_writes: 'off' })
+      await primary.start({ full_page_writes: 'off' })
       const store = postgresStore({ pool: connect(primary.url) })
       await store.open()
       expect(await finding(store, 'disk')).toMatchObject({ level: 'warning', says: expect.stringMatching(/ZFS/) })

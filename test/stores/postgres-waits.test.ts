@@ -1,35 +1,30 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { isHapaxError, type Store } from 'hapax'
+import { isHapaxError } from 'hapax'
 import { type PostgresClient, postgresStore } from 'hapax/postgres'
 import pg from 'pg'
 import postgres from 'postgres'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkpoint, claimed, completion, leaseMs } from '../../dist/conformance/given.js'
 import { type ClientLibrary, pgLibrary, postgresJs } from '../conformance/postgres-libraries.js'
-import { type PostgresBench, postgresBench, serverUrl, skipped } from './postgres-fixtures/bench.js'
+import { onPostgres } from '../support/on-postgres.js'
+import { bounded, ended, gate, until } from '../support/waiting.js'
+import { postgresBench } from './postgres-fixtures/bench.js'
+import { blocked } from './postgres-fixtures/blocking.js'
 import { claim, name } from './postgres-fixtures/operations.js'
-import { bounded, ended, eventually, signal } from './postgres-fixtures/waiting.js'
 
 /** Every wait has a bound, and leaves nothing behind. */
-if (serverUrl === undefined) test.skip(`waiting for PostgreSQL ${skipped}`, () => {})
-else {
-  declare(pgLibrary)
-  declare(postgresJs)
-  declareForPools(serverUrl)
-}
+onPostgres('waiting for PostgreSQL', (url) => {
+  declare(url, pgLibrary)
+  declare(url, postgresJs)
+  declareForPools(url)
+})
 
 const statementTimeout = '300ms'
 
-function declare<Tx>(library: ClientLibrary<Tx>): void {
+function declare<Tx>(url: string, library: ClientLibrary<Tx>): void {
   describe(`by ${library.name}`, () => {
-    let bench: PostgresBench
-    let outside: Store<never>
-    beforeAll(async () => {
-      bench = await postgresBench()
-      outside = postgresStore({ pool: bench.owner, schema: bench.schema }) as Store<never>
-    })
-    afterEach(() => bench.clear())
-    afterAll(() => bench.dispose())
+    const bench = postgresBench(url)
+    const { outside } = bench
     const given = () => claimed(outside, { ...name, claimId: claim.claimId })
 
     test.each(['complete', 'checkpoint', 'a transaction'] as const)(
@@ -71,15 +66,15 @@ function declare<Tx>(library: ClientLibrary<Tx>): void {
     test('a handler that idles in its transaction is rolled back by name', async () => {
       await given()
       const node = await bench.node(library, { transactionTimeout: '200ms' })
-      const never = signal()
+      const never = gate()
       const running = node.store.transaction(claim, async (tx) => {
         await node.ride(tx, 'one')
-        await never.given
+        await never.opened
         return { value: 7, write: { kind: 'complete', ...completion() } }
       })
       const result = await bounded(ended(running), 'an idle transaction to end', 3_000)
       expect(result).toMatchObject({ kind: 'threw', error: { code: 'transaction_timeout' } })
-      never.give()
+      never.open()
       expect((await node.store.find(name))?.state).toBe('in_progress')
       expect(await bench.rides()).toEqual([])
     })
@@ -112,7 +107,7 @@ function declare<Tx>(library: ClientLibrary<Tx>): void {
       for (const step of steps)
         expect(await bounded(ended(step), 'a step without a server', 3_000)).toMatchObject({
           kind: 'threw',
-          error: { code: 'store_failed' },
+          error: { code: library.name === 'pg' ? 'store_busy' : 'store_failed' },
         })
       for (const socket of sockets) socket.destroy()
       silent.close()
@@ -121,23 +116,17 @@ function declare<Tx>(library: ClientLibrary<Tx>): void {
 
     const stateNow = async () => (await outside.find(name))?.state
     const noSessionWaits = () =>
-      eventually(async () => {
-        const { rows } = await bench.owner.query(
-          `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1`,
-          [`%${bench.schema}%`],
-        )
-        return rows.length === 0 ? true : undefined
-      }, 'every wait for a lock to end')
+      until(
+        () => blocked(bench.owner, bench.schema),
+        (sessions) => sessions === 0,
+        'every wait for a lock to end',
+      )
   })
 }
 
 function declareForPools(url: string): void {
   describe('a pool', () => {
-    let bench: PostgresBench
-    beforeAll(async () => {
-      bench = await postgresBench()
-    })
-    afterAll(() => bench.dispose())
+    const bench = postgresBench(url)
 
     test('of pg whose connections are all taken is waited for in time, and one that comes late is given back', async () => {
       const pool = new pg.Pool({ connectionString: url, max: 1 })
@@ -145,7 +134,7 @@ function declareForPools(url: string): void {
       const store = postgresStore({ pool, schema: bench.schema, statementTimeout })
       const taken = await pool.connect()
       const steps = [store.find(name), store.transaction(claim, () => expect.fail('It cannot begin.'))]
-      for (const step of steps) expect(await ended(step)).toMatchObject({ error: { code: 'store_failed' } })
+      for (const step of steps) expect(await ended(step)).toMatchObject({ error: { code: 'store_busy' } })
       taken.release()
       expect(await store.find(name)).toBeUndefined()
       expect(pool).toMatchObject({ totalCount: 1, idleCount: 1, waitingCount: 0 })

@@ -1,16 +1,10 @@
 import { readFileSync, statSync } from 'node:fs'
 import { keyOf, limits, scopeOf, systemClock } from 'hapax'
 import { expect, test } from 'vitest'
-import {
-  claimed,
-  claimOf,
-  completion,
-  freshPath,
-  openStore,
-  rejection,
-  reservation,
-  signal,
-} from './sqlite-fixtures/given.js'
+import { completion } from '../../dist/conformance/given.js'
+import { gate, rejection } from '../support/waiting.js'
+import { claimed, claimOf, reservation } from './given.js'
+import { freshPath, openStore } from './sqlite-fixtures/given.js'
 
 /** What arrives together is committed together, and what fails fails alone. */
 
@@ -142,16 +136,16 @@ test('who waits too long for the lane is sent away, and his operation does not h
   const clock = { ...systemClock, elapsed: () => passedMs }
   const store = await openStore({ clock, transactionTimeout: '20s', busyTimeout: '1s' })
   const claim = await claimed(store, 'k')
-  const inTime = signal<Promise<unknown>>()
+  const inTime = gate<Promise<unknown>>()
   const late: Promise<unknown>[] = []
   await store.transaction(claim, async () => {
     late.push(rejection(store.reserve(reservation('late'))), rejection(store.renew(claim, 1_000)))
     passedMs += 21_001
-    inTime.resolve(store.reserve(reservation('in time')))
+    inTime.open(store.reserve(reservation('in time')))
     return { value: undefined, write: { kind: 'complete', ...completion() } }
   })
   for (const error of await Promise.all(late)) expect(error).toMatchObject({ code: 'store_busy' })
-  expect(await inTime.promise).toMatchObject({ kind: 'reserved' })
+  expect(await inTime.opened).toMatchObject({ kind: 'reserved' })
   expect(await store.find({ scope: scopeOf('acme'), key: keyOf('late') })).toBeUndefined()
 })
 

@@ -4,15 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { keyOf, scopeOf } from 'hapax'
 import { migrateSqlite, sqliteStore } from 'hapax/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import {
-  claimed,
-  completion,
-  freshPath,
-  integrityOf,
-  openStore,
-  rejection,
-  reservation,
-} from './sqlite-fixtures/given.js'
+import { completion } from '../../dist/conformance/given.js'
+import { rejection } from '../support/waiting.js'
+import { claimed, reservation } from './given.js'
+import { freshPath, integrityOf, openStore } from './sqlite-fixtures/given.js'
 import { program } from './sqlite-fixtures/process.js'
 
 /** Whatever is wrong with the file has a name, says what to do, and leaves nothing half-written. */

@@ -1,17 +1,11 @@
 import { keyOf, scopeOf } from 'hapax'
 import { sqliteStore } from 'hapax/sqlite'
 import { expect, test } from 'vitest'
+import { completion } from '../../dist/conformance/given.js'
 import { cutSqlite } from '../../dist/stores/sqlite/testing.js'
-import {
-  claimed,
-  completion,
-  freshPath,
-  integrityOf,
-  looking,
-  openStore,
-  rejection,
-  reservation,
-} from './sqlite-fixtures/given.js'
+import { rejection } from '../support/waiting.js'
+import { claimed, reservation } from './given.js'
+import { freshPath, integrityOf, looking, openStore } from './sqlite-fixtures/given.js'
 import { program } from './sqlite-fixtures/process.js'
 
 /** A thread owns the connection. It may die, it may be closed, and the process may end: nothing is lost. */

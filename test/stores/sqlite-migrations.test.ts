@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 import { migrateSqlite, type SqliteStoreOptions, sqliteStore } from 'hapax/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { freshPath, looking, openStore, rejection, reservation } from './sqlite-fixtures/given.js'
+import { rejection } from '../support/waiting.js'
+import { reservation } from './given.js'
+import { freshPath, looking, openStore } from './sqlite-fixtures/given.js'
 
 /** A store starts on the schema of its release, or says what to run. */
 

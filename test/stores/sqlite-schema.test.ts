@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import { migrateSqlite } from 'hapax/sqlite'
 import { expect, test } from 'vitest'
+import { completion } from '../../dist/conformance/given.js'
 import { migrations } from '../../src/stores/sqlite/migrations/index.js'
 import { recordQueries } from '../../src/stores/sqlite/record-queries.js'
-import { claimed, completion, freshPath, looking, openStore, rejection } from './sqlite-fixtures/given.js'
+import { rejection } from '../support/waiting.js'
+import { claimed } from './given.js'
+import { freshPath, looking, openStore } from './sqlite-fixtures/given.js'
 
 /** The schema: what was released stays as it is, what it refuses, and which index each query walks. */
 

@@ -1,8 +1,11 @@
 import type { Step } from 'hapax'
 import type { SqliteStore, SqliteTransaction } from 'hapax/sqlite'
 import { expect, test } from 'vitest'
+import { completion } from '../../dist/conformance/given.js'
 import { pinSqliteClock } from '../../dist/stores/sqlite/testing.js'
-import { claimed, completion, freshPath, openStore, rejection, reservation, signal } from './sqlite-fixtures/given.js'
+import { gate, rejection } from '../support/waiting.js'
+import { claimed, reservation } from './given.js'
+import { freshPath, openStore } from './sqlite-fixtures/given.js'
 import { program } from './sqlite-fixtures/process.js'
 
 /** Business rows and the record in one commit, with one writer at a time. */
@@ -72,8 +75,8 @@ test('a completion that is repeated in a transaction does not commit its rows tw
 test('a transaction held too long is rolled back, and what its handler still sends is refused', async () => {
   const store = await withPayments({ transactionTimeout: '100ms' })
   const claim = await claimed(store, 'k')
-  const { promise: woken, resolve: wake } = signal<void>()
-  const { promise: late, resolve: noteLate } = signal<unknown>()
+  const { opened: woken, open: wake } = gate()
+  const { opened: late, open: noteLate } = gate<unknown>()
   const held = store.transaction(claim, async (tx) => {
     await tx.run({ sql: "INSERT INTO payments VALUES ('in vain')" })
     await woken

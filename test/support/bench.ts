@@ -51,12 +51,3 @@ export function bench(inner?: Store): Bench {
     record: (key) => kept.find({ scope: scopeOf('acme'), key: keyOf(key) }),
   }
 }
-
-/** A promise and the way to fulfil it. */
-export function gate<T = void>(): { readonly opened: Promise<T>; readonly open: (value: T) => void } {
-  let open: (value: T) => void = () => {}
-  const opened = new Promise<T>((resolve) => {
-    open = resolve
-  })
-  return { opened, open }
-}

@@ -8,7 +8,7 @@ import {
   postgresStore,
 } from 'hapax/postgres'
 import pg from 'pg'
-import { describe, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 
 /** A schema of its own, what looks at it from outside, and nodes that work on it. */
 export interface FreshSchema {
@@ -18,6 +18,8 @@ export interface FreshSchema {
   readonly owner: pg.Pool
   /** Another node, with connections of its own that carry the schema's name. */
   node(options?: NodeOptions): PostgresNode
+  /** Pins the clock of the schema, for all nodes. */
+  setTime(ms: number): Promise<void>
   dispose(): Promise<void>
 }
 
@@ -26,13 +28,6 @@ export type NodeOptions = Omit<PostgresStoreOptions<pg.Pool>, 'pool' | 'schema'>
 export interface PostgresNode {
   readonly store: PostgresStore<pg.PoolClient>
   readonly pool: pg.Pool
-}
-
-/** Declares tests that need a server. Without one they are skipped, and say so. */
-export function onPostgres(group: string, declare: (url: string) => void): void {
-  const url = process.env.HAPAX_TEST_POSTGRES_URL
-  if (url !== undefined) describe(group, () => declare(url))
-  else describe.skip(`${group} (skipped: no PostgreSQL, set HAPAX_TEST_POSTGRES_URL)`, () => declare(''))
 }
 
 export function freshName(): string {
@@ -46,6 +41,13 @@ export function connectionsOfTest(url: string, options: pg.PoolConfig = {}): pg.
   return pool
 }
 
+/** The same database, as another role. */
+export function asRole(url: string, role: string): string {
+  const named = new URL(url)
+  named.username = role
+  return named.href
+}
+
 /** A migrated schema that goes with the test. */
 export async function schemaOfTest(url: string): Promise<FreshSchema> {
   const fresh = await freshSchema(url)
@@ -55,23 +57,55 @@ export async function schemaOfTest(url: string): Promise<FreshSchema> {
 
 /** A migrated schema that stays until it is disposed of. */
 export async function freshSchema(url: string): Promise<FreshSchema> {
+  const { make, ...fresh } = plannedSchema(url)
+  await make()
+  return fresh
+}
+
+/** A schema that has a name already and is there once it is made. */
+export function plannedSchema(url: string): FreshSchema & { make(): Promise<void> } {
   const schema = freshName()
-  const owner = new pg.Pool({ connectionString: url, max: 4 })
+  const owner = new pg.Pool({ connectionString: url, max: 6 })
   const pools: pg.Pool[] = []
-  await migratePostgres({ pool: owner, schema })
   return {
     url,
     schema,
     owner,
+    make: async () => void (await migratePostgres({ pool: owner, schema })),
     node(options = {}) {
       const pool = new pg.Pool({ connectionString: url, max: 4, application_name: schema })
       pools.push(pool)
       return { pool, store: postgresStore({ connection: 'direct', ...options, pool, schema }) }
     },
+    setTime: async (ms) => void (await owner.query(pinnedClock(schema, ms))),
     async dispose() {
       for (const pool of pools) if (!pool.ended) await pool.end()
-      await owner.query(`DROP SCHEMA ${schema} CASCADE`)
+      await owner.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
       await owner.end()
+    },
+  }
+}
+
+/** Lets the clock of a schema stand still at this instant. */
+export function pinnedClock(schema: string, ms: number): string {
+  return `CREATE OR REPLACE FUNCTION ${schema}.clock() RETURNS timestamptz LANGUAGE sql STABLE
+    AS $$ SELECT timestamptz 'epoch' + ${ms} * interval '1 millisecond' $$`
+}
+
+/** A table for the rows of an application. */
+export interface Rides {
+  readonly table: string
+  names(): Promise<readonly string[]>
+}
+
+export async function ridesIn({ owner, schema }: Pick<FreshSchema, 'owner' | 'schema'>): Promise<Rides> {
+  const table = `${schema}.rides`
+  await owner.query(`CREATE TABLE ${table} (name text NOT NULL)`)
+  return {
+    table,
+    async names() {
+      const { rows } = await owner.query(`SELECT name FROM ${table} ORDER BY name`)
+      return rows.map(({ name }) => name)
     },
   }
 }
@@ -128,22 +162,4 @@ export function recorded(pool: pg.Pool): { readonly pool: PgPool; readonly sent:
     }
   }
   return { pool: { connect }, sent }
-}
-
-/** Asks until the answer is the one that is waited for, at most as long as anything here may take. */
-export async function until<T>(ask: () => Promise<T>, isThere: (answer: T) => boolean): Promise<T> {
-  const deadline = performance.now() + 15_000
-  for (;;) {
-    const answer = await ask()
-    if (isThere(answer)) return answer
-    if (performance.now() > deadline) throw new Error(`it did not come: ${JSON.stringify(answer)}`)
-  }
-}
-
-/** What a promise rejects with. */
-export async function rejection(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    (value) => Promise.reject(new Error(`It should have failed, but gave ${JSON.stringify(value)}`)),
-    (error: unknown) => error,
-  )
 }

@@ -31,6 +31,8 @@ export async function guarded<Tx>(
   }
 }
 
+const again = 'Send the same request with the same key again: it is safe to retry.'
+
 const replayHeaders = { 'Idempotent-Replayed': 'true', 'Cache-Control': 'no-store' }
 
 /** What a client can do something about. All else that Hapax throws is a fault on this side. */
@@ -47,7 +49,12 @@ function problemOf(error: HapaxError): Problem {
   const { code, fault, retryable, retryAfterMs = 1_000 } = error
   const status = statuses[code] ?? (fault === 'developer' ? 500 : 503)
   // What went wrong inside is for the log, which is given the cause.
-  const detail = status < 500 ? error.message : 'Send the same request with the same key again: it is safe to retry.'
+  const detail =
+    status < 500
+      ? error.message
+      : retryable
+        ? again
+        : 'This has to be mended on our side; a retry does not help before.'
   const retryAfter = retryable ? Math.max(1, Math.ceil(retryAfterMs / 1_000)) : undefined
   return new Problem({ status, code, title: catalogue[code].summary, detail, retryable, retryAfter }, error)
 }

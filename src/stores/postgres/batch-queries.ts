@@ -1,3 +1,4 @@
+import { postgresBounds } from '../../kernel/limits.js'
 import { milliseconds, selected, whole } from './columns.js'
 import type { Query } from './connections.js'
 import {
@@ -17,6 +18,10 @@ import {
  */
 export type BatchQueries = ReturnType<typeof batchQueriesFor>
 
+/** A large body stays behind, and its record is read alone: a batch of them would fill the memory. */
+const isLarge = `coalesce(octet_length(response_body) > ${postgresBounds.batchedBodyBytes}, false)`
+const light = selected(whole).replace('response_body', `CASE WHEN NOT ${isLarge} THEN response_body END`)
+
 export function batchQueriesFor(schema: string) {
   const records = `${schema}.records`
   const now = `t AS MATERIALIZED (SELECT ${schema}.clock() AS now)`
@@ -31,15 +36,15 @@ export function batchQueriesFor(schema: string) {
         FROM t, ${asked('bytea', 'text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigint')}
         WHERE a1 NOT IN (SELECT digest FROM known) ORDER BY a1
         ON CONFLICT (digest) DO NOTHING RETURNING digest, id, created_at)
-      SELECT digest, NULL::bigint, ${milliseconds('t.now')}, committed_in, ${selected(whole)} FROM known, t
-      UNION ALL SELECT digest, id, ${milliseconds('created_at')}, NULL, ${whole.map(() => 'NULL').join(', ')} FROM fresh`,
-      gives: ['digest', 'fresh_id', 'now', 'committed_in', ...whole],
+      SELECT digest, NULL::bigint, ${milliseconds('t.now')}, committed_in, ${isLarge}, ${light} FROM known, t
+      UNION ALL SELECT digest, id, ${milliseconds('created_at')}, NULL, false, ${whole.map(() => 'NULL').join(', ')} FROM fresh`,
+      gives: ['digest', 'fresh_id', 'now', 'committed_in', 'is_large', ...whole],
       plan: 'fresh',
     },
     read: {
-      text: `SELECT digest, ${milliseconds(`${schema}.clock()`)}, committed_in, ${selected(whole)} FROM ${records}
+      text: `SELECT digest, ${milliseconds(`${schema}.clock()`)}, committed_in, ${isLarge}, ${light} FROM ${records}
       WHERE digest = ANY($1::bytea[])`,
-      gives: ['digest', 'now', 'committed_in', ...whole],
+      gives: ['digest', 'now', 'committed_in', 'is_large', ...whole],
       plan: 'fresh',
     },
     renew: {

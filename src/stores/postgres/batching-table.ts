@@ -19,20 +19,23 @@ import type { Query, Row } from './connections.js'
 import { type Execute, everyScope } from './executor.js'
 import { isRefusal } from './faults.js'
 import { lanes, type Outcome } from './lanes.js'
-import { type Inserted, named, type RecordTable } from './record-table.js'
+import type { Inserted, RecordTable } from './record-table.js'
 
 /**
  * The same table with group commit: reservations, completions, renewals and reads that arrive together travel as one
  * statement each. Whatever a batch could not do is done alone, with the table's own statements: a record that somebody
  * else holds, a claim that is lost, a batch that was refused because of one of its rows.
  */
-export function batchingTable(table: RecordTable, queries: BatchQueries, execute: Execute): RecordTable {
+export function batchingTable(
+  table: RecordTable,
+  { queries, execute, patienceMs }: { queries: BatchQueries; execute: Execute; patienceMs: number },
+): RecordTable {
   interface Kind<Operation, Result> {
     readonly query: Query
     readonly valuesOf: (operation: Operation) => readonly SqlValue[]
     readonly nameOf: (operation: Operation) => RecordName
     readonly alone: (operation: Operation) => Promise<Result>
-    readonly resultOf: (row: Row, operation: Operation) => Result
+    readonly resultOf: (row: Row) => Result
     /** Whether a result answers another operation on the same record too. Otherwise that one comes with the next batch. */
     readonly isShared: (result: Result) => boolean
   }
@@ -48,17 +51,16 @@ export function batchingTable(table: RecordTable, queries: BatchQueries, execute
         if (!firsts.has(digest)) firsts.set(digest, operation)
       }
       const rows = await execute(everyScope, query, transposed([...firsts.values()].map(valuesOf)))
-      const byDigest = new Map(rows.map((row) => [row.digest, row]))
+      const results = new Map(rows.map((row) => [row.digest, travelsAlone(row) ? undefined : { is: resultOf(row) }]))
       return operations.map((operation) => {
         const digest = spelled(nameOf(operation))
         const isFirst = firsts.get(digest) === operation
-        const row = byDigest.get(digest)
-        if (row === undefined) return { kind: isFirst ? 'alone' : 'again' }
-        const result = resultOf(row, operation)
-        return isFirst || isShared(result) ? { kind: 'done', result } : { kind: 'again' }
+        const result = results.get(digest)
+        if (result === undefined) return { kind: isFirst || results.has(digest) ? 'alone' : 'again' }
+        return isFirst || isShared(result.is) ? { kind: 'done', result: result.is } : { kind: 'again' }
       })
     }
-    return lanes({ alone, together, isUndone: isRefusal })
+    return lanes({ alone, together, isUndone: isRefusal, patienceMs })
   }
 
   const reserve = batched<Reservation, Inserted>({
@@ -66,9 +68,9 @@ export function batchingTable(table: RecordTable, queries: BatchQueries, execute
     valuesOf: ofReservation,
     nameOf: (reservation) => reservation,
     alone: (reservation) => table.insert(reservation),
-    resultOf: (row, reservation) =>
+    resultOf: (row) =>
       row.fresh_id === null
-        ? { kind: 'known', found: named(reservation, foundIn(row)) }
+        ? { kind: 'known', found: foundIn(row) }
         : { kind: 'new', id: Number(row.fresh_id), now: Number(row.now) },
     isShared: ({ kind }) => kind === 'known',
   })
@@ -77,7 +79,7 @@ export function batchingTable(table: RecordTable, queries: BatchQueries, execute
     valuesOf: (name) => [digestOf(name)],
     nameOf: (name) => name,
     alone: (name) => table.find(name),
-    resultOf: (row, name) => named(name, foundIn(row)),
+    resultOf: foundIn,
     isShared: () => true,
   })
   const renew = batched<{ readonly claim: Claim; readonly leaseMs: number }, boolean>({
@@ -108,6 +110,11 @@ export function batchingTable(table: RecordTable, queries: BatchQueries, execute
     complete: (claim, completion) =>
       isLarge(completion) ? table.complete(claim, completion) : complete({ claim, completion }),
   }
+}
+
+/** The body is too large to travel with others. */
+function travelsAlone(row: Row): boolean {
+  return row.is_large === 't'
 }
 
 function isLarge({ answer }: Completion): boolean {

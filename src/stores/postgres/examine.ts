@@ -30,7 +30,7 @@ export function judge(facts: Facts, wanted: Wanted): readonly Finding[] {
     ...schema(facts, wanted),
     synchronousCommit(facts, wanted),
     disk(facts, wanted),
-    standbys(facts),
+    ...(facts.isStandby ? [] : [standbys(facts)]),
     clock(facts),
     statementTimeout(facts),
   ]
@@ -60,6 +60,7 @@ function writes({ isStandby, isReadOnly, role }: Facts): Finding {
 /** What can be said of the tables: nothing before they are there. */
 function schema(facts: Facts, wanted: Wanted): readonly Finding[] {
   const ours = facts.schema
+  if (ours?.version === 0 && ours.hasRecords) return [lost(`${wanted.schema} has lost its list of migrations.`)]
   if (ours === undefined || ours.version === 0)
     return [outdated(`There is nothing of Hapax in the schema ${wanted.schema}.`)]
   const known = ours.version === undefined ? [] : [version(ours, ours.version, wanted)]
@@ -78,7 +79,11 @@ function version({ hasRecords }: SchemaFacts, version: number, { schema }: Wante
   if (version < schemaVersion)
     return outdated(`${schema} is at version ${version}, this release needs ${schemaVersion}.`)
   if (hasRecords) return ok('schema', `${schema} is at version ${version}`)
-  return broken('schema', 'store_schema_outdated', `${schema} has lost its table of records. Restore it from a backup.`)
+  return lost(`${schema} has lost its table of records.`)
+}
+
+function lost(what: string): Finding {
+  return broken('schema', 'store_schema_outdated', `${what} Restore it from a backup.`)
 }
 
 function outdated(what: string): Finding {
@@ -105,10 +110,12 @@ function rowSecurity(ours: SchemaFacts, { role }: Facts, wanted: Wanted): Findin
       `Row security hides every record from this store. Make it with rowSecurity: 'scope'.`,
     )
   }
+  // Only a warning: the nodes are told first, and the table after that.
   if (!hasRowSecurity) return warning('row security', `Asked for, but the table of records has none. ${remedy}`)
   if (!isBoundByRowSecurity)
-    return warning(
+    return broken(
       'row security',
+      'store_rights_missing',
       `Asked for, but ${role} is above it: it owns the table, or may bypass row security. Serve with another role.`,
     )
   if (!hasPolicy)
@@ -116,7 +123,13 @@ function rowSecurity(ours: SchemaFacts, { role }: Facts, wanted: Wanted): Findin
   return ok('row security', 'each statement sees one scope')
 }
 
-function table({ isLogged, compression }: SchemaFacts, { schema, durability }: Wanted): Finding {
+function table({ isLogged, compression, missingParts }: SchemaFacts, { schema, durability }: Wanted): Finding {
+  if (missingParts.length > 0)
+    return broken(
+      'table',
+      'store_schema_outdated',
+      `${schema}.records lacks ${missingParts.join(', ')}. Somebody changed it by hand: restore it from a backup.`,
+    )
   if (isLogged) return ok('table', `survives a crash; bodies by ${compression}`)
   return notDurable(
     'table',

@@ -1,5 +1,7 @@
 import { systemClock } from '../../kernel/clock.js'
 import { postgresBounds } from '../../kernel/limits.js'
+import { arrayOf } from './array.js'
+import { whole } from './columns.js'
 import type { Connections, Query, Row } from './connections.js'
 import { quoted, versionOf } from './schema.js'
 
@@ -45,6 +47,8 @@ export interface SchemaFacts {
   /** An unlogged table is empty after a crash. */
   readonly isLogged: boolean
   readonly compression: string
+  /** What a promise rests on and is not there: the unique index, the check of the digest, columns. */
+  readonly missingParts: readonly string[]
 }
 
 /** Nothing here needs a right, and all of it is known to servers far older than those we support. */
@@ -90,6 +94,7 @@ const aboutSchema: Query = {
     'is_bound',
     'is_logged',
     'compression',
+    'missing_parts',
   ],
   text: `SELECT m.oid IS NOT NULL,
     has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(m.oid, 'SELECT'),
@@ -108,7 +113,16 @@ const aboutSchema: Query = {
     row_security_active(r.oid),
     r.relpersistence = 'p',
     (SELECT CASE attcompression WHEN 'l' THEN 'lz4' WHEN 'p' THEN 'pglz' ELSE current_setting('default_toast_compression') END
-      FROM pg_attribute WHERE attrelid = r.oid AND attname = 'response_body')
+      FROM pg_attribute WHERE attrelid = r.oid AND attname = 'response_body'),
+    array_to_string(ARRAY[
+      CASE WHEN NOT EXISTS (SELECT FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+        WHERE i.indrelid = r.oid AND c.relname = 'records_digest' AND i.indisunique AND i.indisvalid)
+        THEN 'the unique index records_digest' END,
+      CASE WHEN NOT EXISTS (SELECT FROM pg_constraint
+        WHERE conrelid = r.oid AND contype = 'c' AND convalidated AND pg_get_constraintdef(oid) LIKE '%digest(scope_id%')
+        THEN 'the check of the digest' END]
+      || ARRAY(SELECT 'the column ' || name FROM unnest($2::text[]) name WHERE NOT EXISTS
+        (SELECT FROM pg_attribute WHERE attrelid = r.oid AND attname = name AND NOT attisdropped)), '; ')
     FROM pg_namespace n
     LEFT JOIN pg_class m ON m.relnamespace = n.oid AND m.relname = 'migrations'
     LEFT JOIN pg_class r ON r.relnamespace = n.oid AND r.relname = 'records' WHERE n.nspname = $1`,
@@ -152,7 +166,7 @@ async function standbyFactsOf<Tx>(connections: Connections<Tx>): Promise<Standby
 }
 
 async function schemaFactsOf<Tx>(connections: Connections<Tx>, name: string): Promise<SchemaFacts | undefined> {
-  const [row] = await connections.query(aboutSchema, [name])
+  const [row] = await connections.query(aboutSchema, [name, arrayOf(['digest', 'committed_in', ...whole])])
   if (row === undefined) return undefined
   const version = async () => {
     if (!isTrue(row, 'has_migrations')) return 0
@@ -161,19 +175,24 @@ async function schemaFactsOf<Tx>(connections: Connections<Tx>, name: string): Pr
   return {
     version: await version(),
     hasRecords: isTrue(row, 'has_records'),
-    missingRights: text(row, 'missing')
-      .split('; ')
-      .filter((right) => right !== ''),
+    missingRights: listed(row, 'missing'),
     hasRowSecurity: isTrue(row, 'has_row_security'),
     hasPolicy: isTrue(row, 'has_policy'),
     isBoundByRowSecurity: isTrue(row, 'is_bound'),
     isLogged: isTrue(row, 'is_logged'),
     compression: text(row, 'compression'),
+    missingParts: listed(row, 'missing_parts'),
   }
 }
 
 function isTrue(row: Row | undefined, name: string): boolean {
   return row?.[name] === 't'
+}
+
+function listed(row: Row, name: string): readonly string[] {
+  return text(row, name)
+    .split('; ')
+    .filter((item) => item !== '')
 }
 
 function text(row: Row | undefined, name: string): string {

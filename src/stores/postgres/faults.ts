@@ -5,12 +5,19 @@ import type { ConnectionUse } from './connections.js'
 export function storeError(error: unknown): HapaxError {
   if (isHapaxError(error)) return error
   const said = error instanceof Error ? error.message || sqlStateOf(error) : String(error)
-  const { code, say } = adviceFor(sqlStateOf(error))
+  const { code, say } = adviceFor(sqlStateOf(error) || said)
   return new HapaxError(code, `${say} (${said})`, { cause: error })
 }
 
 export function lateStatement({ statementTimeoutMs }: ConnectionUse): HapaxError {
   return new HapaxError('store_failed', `PostgreSQL did not answer within ${statementTimeoutMs} ms.`)
+}
+
+export function noConnection({ statementTimeoutMs }: ConnectionUse): HapaxError {
+  return new HapaxError(
+    'store_busy',
+    `No connection came within ${statementTimeoutMs} ms; nothing happened. Give the pool more of them, or check the server.`,
+  )
 }
 
 /** A library that hides why the server ended a connection leaves it to us to say so. */
@@ -44,6 +51,10 @@ const advices: readonly (readonly [RegExp, Advice])[] = [
     /^(ECONNREFUSED|ENOTFOUND|ENOENT|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT)$/,
     { code: 'store_unreachable', say: 'No server answers there. Check host and port.' },
   ],
+  // What the libraries say in words alone.
+  [/timeout/i, { code: 'store_unreachable', say: 'No server answers there. Check host and port.' }],
+  [/password must be a string/, { code: 'store_unreachable', say: 'The server wants a password. Give one.' }],
+  [/SSL/, { code: 'store_unreachable', say: 'The server and this side do not agree on TLS. Check sslmode.' }],
   [/^(53300|57P03)$/, { code: 'store_unreachable', say: 'PostgreSQL takes no more connections now. Try again.' }],
   [
     /^(40001|40P01|55P03)$/,
@@ -56,10 +67,13 @@ const advices: readonly (readonly [RegExp, Advice])[] = [
   ],
 ]
 
-function adviceFor(state: string): Advice {
-  const known = advices.find(([pattern]) => pattern.test(state))
+function adviceFor(stateOrWords: string): Advice {
+  const known = advices.find(([pattern]) => pattern.test(stateOrWords))
   return known?.[1] ?? { code: 'store_failed', say: 'PostgreSQL refused it, or the connection was lost.' }
 }
+
+/** The state of a server that takes no writes. */
+export const readOnly = '25006'
 
 export function sqlStateOf(error: unknown): string {
   const { code } = error instanceof Error ? (error as { code?: unknown }) : {}
@@ -68,12 +82,22 @@ export function sqlStateOf(error: unknown): string {
 
 /** The server answered, refused the statement, and the connection is as good as before. */
 export function isRefusal(error: unknown): boolean {
-  return error instanceof Error && (error as { severity?: unknown }).severity === 'ERROR'
+  return isAnswer(error) && !isFarewell(error)
 }
 
-/** The server said this last, and closed the connection. */
+/** What the server says last, before it closes the connection. */
 export function isFarewell(error: unknown): boolean {
-  return error instanceof Error && /^(FATAL|PANIC)$/.test(String((error as { severity?: unknown }).severity))
+  return isAnswer(error) && /^(57P0[1-5]|08...|25P03|53300|XX...)$/.test(sqlStateOf(error))
+}
+
+/** Told by the state and not by the severity, which is a word in the server's own language. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof Error && 'severity' in error && /^[0-9A-Z]{5}$/.test(sqlStateOf(error))
+}
+
+/** Whether the connection may be used again. One that became read-only stays so when there is a new primary. */
+export function isReusable(error: unknown): boolean {
+  return isRefusal(error) && sqlStateOf(error) !== readOnly
 }
 
 /** What a statement of postgres.js ends in when its connection is gone. */

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../kernel/clock.js'
+import { HapaxError } from '../../kernel/errors.js'
 import { postgresBounds } from '../../kernel/limits.js'
 
 /** How operations of one kind are run. */
@@ -8,6 +9,8 @@ export interface LaneSettings<Operation, Result> {
   readonly together: (operations: readonly Operation[]) => Promise<readonly Outcome<Result>[]>
   /** The statement was undone as a whole, so that each operation may be tried alone. */
   readonly isUndone: (error: unknown) => boolean
+  /** Who has waited longer than this for a lane is sent away, and his operation does not happen: he has given up. */
+  readonly patienceMs: number
   readonly clock?: Clock
 }
 
@@ -19,6 +22,7 @@ export type Outcome<Result> =
 
 interface Waiting<Operation, Result> {
   readonly operation: Operation
+  readonly since: number
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
 }
@@ -31,11 +35,12 @@ interface Waiting<Operation, Result> {
 export function lanes<Operation, Result>(
   settings: LaneSettings<Operation, Result>,
 ): (operation: Operation) => Promise<Result> {
-  const { alone, together, isUndone, clock = systemClock } = settings
+  const { alone, together, isUndone, patienceMs, clock = systemClock } = settings
   let queue: Waiting<Operation, Result>[] = []
   let free: number = postgresBounds.lanes
 
   function move(): void {
+    if (free > 0) sendAwayImpatient()
     while (free > 0 && queue.length > 0) {
       // Shared evenly: a lane that took all would leave the others with nothing to do.
       const batch = queue.slice(0, Math.min(Math.ceil(queue.length / free), postgresBounds.batch))
@@ -50,8 +55,18 @@ export function lanes<Operation, Result>(
       void run(batch).finally(() => {
         cancel()
         leave()
+        // The place may have been given away long ago, and this batch may have left something for the next one.
+        move()
       })
     }
+  }
+
+  function sendAwayImpatient(): void {
+    const arrivedBefore = clock.elapsed() - patienceMs
+    const impatient = queue.filter(({ since }) => since < arrivedBefore)
+    if (impatient.length === 0) return
+    queue = queue.filter(({ since }) => since >= arrivedBefore)
+    for (const { reject } of impatient) reject(tooBusy(`no turn came within ${patienceMs} ms`))
   }
 
   async function run(batch: readonly Waiting<Operation, Result>[]): Promise<void> {
@@ -78,9 +93,14 @@ export function lanes<Operation, Result>(
 
   return (operation) =>
     new Promise((resolve, reject) => {
-      queue.push({ operation, resolve, reject })
+      if (queue.length >= postgresBounds.queue) return reject(tooBusy('too many operations wait for it'))
+      queue.push({ operation, since: clock.elapsed(), resolve, reject })
       move()
     })
+}
+
+function tooBusy(why: string): HapaxError {
+  return new HapaxError('store_busy', `PostgreSQL is too busy: ${why}. Nothing happened; try again.`)
 }
 
 function once(act: () => void): () => void {

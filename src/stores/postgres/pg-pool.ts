@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { systemClock, within } from '../../kernel/clock.js'
-import { HapaxError } from '../../kernel/errors.js'
+import { isHapaxError } from '../../kernel/errors.js'
+import { postgresBounds } from '../../kernel/limits.js'
 import type { SqlValue } from '../sql/row.js'
 import {
   type Connections,
@@ -12,7 +13,15 @@ import {
   type Row,
   transactionSettings,
 } from './connections.js'
-import { endedTransaction, isRefusal, lateStatement, storeError } from './faults.js'
+import {
+  endedTransaction,
+  isReusable,
+  lateStatement,
+  noConnection,
+  readOnly,
+  sqlStateOf,
+  storeError,
+} from './faults.js'
 
 /** A `pg` Pool, by shape. */
 export interface PgPool<Client extends PgClient = PgClient> {
@@ -40,21 +49,20 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
   const bounded = <T>(promise: Promise<T>) =>
     within(systemClock, use.statementTimeoutMs, promise, () => lateStatement(use))
 
-  const ask = async (client: Client, query: Query, values: readonly SqlValue[]): Promise<readonly Row[]> => {
-    const { rows } = await bounded(client.query({ ...configOf(query), values: [...values] }))
-    return (rows as (string | null)[][]).map((row) => named(query, row))
-  }
+  const send = (client: Client, query: Query, values: readonly SqlValue[]) =>
+    client.query({ ...configOf(query), values: [...values] })
+
+  const rowsOf = (query: Query, { rows }: { readonly rows: unknown[] }): readonly Row[] =>
+    (rows as (string | null)[][]).map((row) => named(query, row))
 
   const say = (client: Client, text: string) => bounded(client.query({ text, ...raw }))
 
   async function connected(): Promise<Client> {
     const connecting = pool.connect()
-    const client = await bounded(connecting).catch((error) => {
+    return within(systemClock, use.statementTimeoutMs, connecting, () => noConnection(use)).catch((error) => {
       connecting.then((late) => late.release()).catch(() => undefined)
       throw error
     })
-    if (typeof client?.release === 'function') return client
-    throw new HapaxError('store_unknown', 'This is a single pg Client. Give postgresStore a Pool: new pg.Pool({ … }).')
   }
 
   return {
@@ -62,44 +70,41 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
       const client = await connected()
       // The statement itself says that a connection is lost. An event that nobody hears would end the process.
       client.on('error', ignore)
-      let isUsable = false
-      try {
-        const rows = await ask(client, query, values)
-        isUsable = true
-        return rows
-      } catch (error) {
-        isUsable = isRefusal(error)
-        throw error
-      } finally {
+      const giveBack = (isUsable: boolean) => {
         client.off('error', ignore)
         client.release(!isUsable)
+      }
+      const asked = send(client, query, values)
+      try {
+        const rows = rowsOf(query, await bounded(asked))
+        giveBack(true)
+        return rows
+      } catch (error) {
+        if (isHapaxError(error)) void answeredAtLast(asked).then(giveBack)
+        else giveBack(isReusable(error))
+        throw error
       }
     },
 
     async transaction(body) {
       const client = await connected()
-      let onLost: (error: Error) => void = ignore
-      const lost = new Promise<never>((_, reject) => {
-        onLost = (error) => reject(storeError(error))
-      })
-      lost.catch(ignore)
-      client.on('error', onLost)
+      const lost = loss()
+      client.on('error', lost.report)
       const progress: Progress = { stage: 'open' }
       let isUsable = false
       try {
         await say(client, `BEGIN ${isolation}; ${transactionSettings(use)}`)
         const session = {
-          tx: guarded(client, progress),
-          query: (query: Query, values: readonly SqlValue[]) => ask(client, query, values),
+          tx: guarded(client, progress, (asked) => watch(asked, use, lost.report)),
+          query: async (query: Query, values: readonly SqlValue[]) =>
+            rowsOf(query, await bounded(send(client, query, values))),
           seal: () => {
             progress.stage = 'sealed'
           },
         }
-        const result = await Promise.race([body(session), lost]).catch(async (error: unknown) => {
-          isUsable = await say(client, 'ROLLBACK').then(
-            () => true,
-            () => false,
-          )
+        const result = await Promise.race([body(session), lost.promise]).catch(async (error: unknown) => {
+          const isRolledBack = !lost.isReported() && (await say(client, 'ROLLBACK').then(yes, no))
+          isUsable = isRolledBack && sqlStateOf(error) !== readOnly
           throw error
         })
         await say(client, 'COMMIT')
@@ -109,7 +114,7 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
         progress.stage = 'over'
         // A connection that still owes an answer is closed, never asked to cancel: that could undo a commit's wait.
         client.on('error', ignore)
-        client.off('error', onLost)
+        client.off('error', lost.report)
         client.release(!isUsable)
         if (isUsable) client.off('error', ignore)
       }
@@ -117,16 +122,59 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
   }
 }
 
+/** Waits, longer than anybody else, for an answer that is late, and says whether the connection is good again. */
+function answeredAtLast(asked: Promise<unknown>): Promise<boolean> {
+  return within(systemClock, postgresBounds.lateMs, asked, () => new Error('it never came')).then(yes, isReusable)
+}
+
+/** Says that a connection is lost, to whoever waits for it. */
+function loss() {
+  let reject: (error: Error) => void = ignore
+  let reported = false
+  const promise = new Promise<never>((_, rejected) => {
+    reject = rejected
+  })
+  promise.catch(ignore)
+  const report = (error: Error) => {
+    reported = true
+    reject(storeError(error))
+  }
+  return { promise, report, isReported: () => reported }
+}
+
+/** A statement of the handler is ended by the server; where the network went silent nobody would ever hear of it. */
+function watch(asked: Promise<unknown>, use: ConnectionUse, report: (error: Error) => void): void {
+  const late = lateStatement(use)
+  within(systemClock, use.statementTimeoutMs + postgresBounds.silenceMs, asked, () => late).catch((error) => {
+    if (error === late) report(late)
+  })
+}
+
 /**
  * The connection as the application gets it. It goes back to the pool, where the next one to use it must not find
  * statements of a handler that went on after its transaction was over.
  */
-function guarded<Client extends PgClient>(client: Client, progress: Progress): Client {
-  const query = (...given: Parameters<Client['query']>) =>
-    progress.stage === 'open' ? Reflect.apply(client.query, client, given) : Promise.reject(endedTransaction())
+function guarded<Client extends PgClient>(
+  client: Client,
+  progress: Progress,
+  watched: (asked: Promise<unknown>) => void,
+): Client {
+  const query = (...given: Parameters<Client['query']>) => {
+    if (progress.stage !== 'open') return refused(given.at(-1))
+    const asked: unknown = Reflect.apply(client.query, client, given)
+    if (asked instanceof Promise) watched(asked)
+    return asked
+  }
   return new Proxy(client, {
     get: (target, name) => (name === 'query' ? query : Reflect.get(target, name)),
   })
+}
+
+/** As this library tells it: to a callback where one was given, or by a promise. */
+function refused(last: unknown): Promise<never> | undefined {
+  if (typeof last !== 'function') return Promise.reject(endedTransaction())
+  last(endedTransaction())
+  return undefined
 }
 
 /** As PostgreSQL spells it: an application's own parsers are not for our columns. */
@@ -152,3 +200,6 @@ function namedConfigs(): (query: Query) => PgQuery {
 }
 
 function ignore(): void {}
+
+const yes = () => true
+const no = () => false

@@ -1,5 +1,6 @@
 import { sleep, systemClock, within } from '../../kernel/clock.js'
 import { HapaxError } from '../../kernel/errors.js'
+import { postgresBounds } from '../../kernel/limits.js'
 import type { SqlValue } from '../sql/row.js'
 import {
   type Connections,
@@ -49,9 +50,10 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
     query: (query, values) => ask(sql, query, values),
 
     async transaction<T>(body: (session: Session<Tx>) => Promise<T>): Promise<T> {
-      const course: Course = { stage: 'open', open: 0, sentAt: systemClock.elapsed() }
       const started = signal()
       const finished = signal()
+      const silent = signal()
+      const course: Course = { stage: 'open', open: 0, sentAt: systemClock.elapsed(), use, reportSilence: silent.give }
       const running = sql.begin(isolation, async (tx) => {
         if (isOver(course)) throw endedTransaction()
         started.give()
@@ -78,7 +80,7 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
       }) as Promise<{ readonly result: T }>
       try {
         await bounded(Promise.race([started.given, running]))
-        await Promise.race([finished.given, running])
+        await Promise.race([finished.given, running, silent.given.then(() => Promise.reject(lateStatement(use)))])
         return (await bounded(running)).result
       } catch (error) {
         // The server says why it ends an idle transaction, but this library tells nobody.
@@ -99,7 +101,7 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
 function refuseNamedCommit({ options }: PostgresJs, { statements }: ConnectionUse): void {
   if (statements === 'named' || options?.prepare === false) return
   throw new HapaxError(
-    'store_unknown',
+    'policy_invalid',
     `A pooler would lose commits of this client. Make it with postgres(url, { prepare: false }), or say connection: 'direct' if there is no pooler.`,
   )
 }
@@ -108,6 +110,9 @@ function refuseNamedCommit({ options }: PostgresJs, { statements }: ConnectionUs
 interface Course extends Progress {
   open: number
   sentAt: number
+  readonly use: ConnectionUse
+  /** The server owes an answer, and is silent for longer than it would let the statement run. */
+  readonly reportSilence: () => void
 }
 
 function isOver({ stage }: Course): boolean {
@@ -153,20 +158,27 @@ interface Lazy {
 
 /** Looks at a statement in the moment in which it would be sent. */
 function watched(made: unknown, course: Course, maySend: () => boolean): unknown {
-  const statement = made as Partial<Lazy> | undefined
-  if (typeof statement?.handler !== 'function' || typeof statement.reject !== 'function') return made
+  const statement = made as Partial<Lazy & PromiseLike<unknown>> | undefined
+  if (typeof statement?.then !== 'function') return made
+  if (typeof statement.handler !== 'function' || typeof statement.reject !== 'function') throw unknownVersion()
   const send = statement.handler
   statement.handler = (sent) => {
     if (!maySend()) return sent.reject(endedTransaction())
     const { resolve, reject } = sent
     course.open++
     course.sentAt = systemClock.elapsed()
-    sent.resolve = (value) => {
+    const silenceMs = course.use.statementTimeoutMs + postgresBounds.silenceMs
+    const cancel = systemClock.after(silenceMs, course.reportSilence)
+    const answered = () => {
+      cancel()
       course.open--
+    }
+    sent.resolve = (value) => {
+      answered()
       return resolve(value)
     }
     sent.reject = (error) => {
-      course.open--
+      answered()
       // Before anybody hears of it, who might send the next one at once.
       if (isLoss(error)) course.stage = 'over'
       return reject(error)
@@ -174,6 +186,10 @@ function watched(made: unknown, course: Course, maySend: () => boolean): unknown
     return send(sent)
   }
   return made
+}
+
+function unknownVersion(): HapaxError {
+  return new HapaxError('store_unknown', 'This version of postgres.js is not known here. Use 3.4, or pg.')
 }
 
 function signal(): { readonly given: Promise<void>; readonly give: () => void } {

@@ -61,33 +61,46 @@ export function postgresStore<Client extends PostgresClient>(
   options: PostgresStoreOptions<Client>,
 ): PostgresStore<TransactionOf<Client>> {
   const { schema = defaultSchema, rowSecurity = 'off', durability = 'required', batching = 'on' } = options
-  const connections = connectionsOf(options.pool, useOf(options))
+  const use = useOf(options)
+  const connections = connectionsOf(options.pool, use)
   const queries = queriesFor(quoted(schema))
   const execute = executor(connections, rowSecurity)
   const table = recordTable(queries, execute)
   // Under row security a statement is about one scope, and a batch is about many.
   const isBatching = batching === 'on' && rowSecurity === 'off'
-  const steps = postgresSteps(isBatching ? batchingTable(table, batchQueriesFor(quoted(schema)), execute) : table)
-  const findings = () => typed(() => examine(connections, { schema, rowSecurity, durability }))
+  const batches = { queries: batchQueriesFor(quoted(schema)), execute, patienceMs: use.statementTimeoutMs }
+  const steps = postgresSteps(isBatching ? batchingTable(table, batches) : table)
+  const underWay = new Set<Promise<unknown>>()
+
+  /** Closing waits for it. */
+  const kept = <T>(step: Promise<T>): Promise<T> => {
+    underWay.add(step)
+    const settled = () => underWay.delete(step)
+    step.then(settled, settled)
+    return step
+  }
+  const run = <T>(step: () => Promise<T>) => kept(typed(step))
+  const findings = () => run(() => examine(connections, { schema, rowSecurity, durability }))
+
   return {
     name: 'postgres',
     grade: 'transactional',
     open: async () => refuseBroken(await findings()),
-    async close() {},
+    close: async () => void (await Promise.allSettled(underWay)),
     examine: findings,
-    reserve: (reservation) => typed(() => steps.reserve(reservation)),
-    renew: (claim, leaseMs) => typed(() => steps.renew(claim, leaseMs)),
-    checkpoint: (claim, step) => typed(() => steps.checkpoint(claim, step)),
-    complete: (claim, completion) => typed(() => steps.complete(claim, completion)),
-    release: (claim) => typed(() => steps.release(claim)),
-    fail: (claim, failure) => typed(() => steps.fail(claim, failure)),
-    doubt: (claim, reason) => typed(() => steps.doubt(claim, reason)),
-    settle: (name, settlement) => typed(() => steps.settle(name, settlement)),
-    sweep: (limit) => typed(() => steps.sweep(limit)),
-    reap: (limit) => typed(() => steps.reap(limit)),
-    find: (name) => typed(() => steps.find(name)),
-    list: (query) => typed(() => steps.list(query)),
-    transaction: (claim, body) => inTransaction(connections, { queries, rowSecurity }, claim, body),
+    reserve: (reservation) => run(() => steps.reserve(reservation)),
+    renew: (claim, leaseMs) => run(() => steps.renew(claim, leaseMs)),
+    checkpoint: (claim, step) => run(() => steps.checkpoint(claim, step)),
+    complete: (claim, completion) => run(() => steps.complete(claim, completion)),
+    release: (claim) => run(() => steps.release(claim)),
+    fail: (claim, failure) => run(() => steps.fail(claim, failure)),
+    doubt: (claim, reason) => run(() => steps.doubt(claim, reason)),
+    settle: (name, settlement) => run(() => steps.settle(name, settlement)),
+    sweep: (limit) => run(() => steps.sweep(limit)),
+    reap: (limit) => run(() => steps.reap(limit)),
+    find: (name) => run(() => steps.find(name)),
+    list: (query) => run(() => steps.list(query)),
+    transaction: (claim, body) => kept(inTransaction(connections, { queries, rowSecurity }, claim, body)),
   }
 }
 

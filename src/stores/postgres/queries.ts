@@ -1,4 +1,6 @@
+import { type State, states } from '../../engine/state.js'
 import type { ListQuery } from '../../engine/store.js'
+import { invariant } from '../../kernel/errors.js'
 import { milliseconds, selected, whole, written } from './columns.js'
 import type { Query } from './connections.js'
 import {
@@ -92,11 +94,17 @@ export function queriesFor(schema: string) {
       gives: done,
     },
 
+    /** The state is part of the text, so that an index of some states can be used. */
     list: ({ scope, state }: Pick<ListQuery, 'scope' | 'state'>) => ({
       text: `SELECT ${selected(whole)} FROM ${records} WHERE id > $1::bigint
-        ${scope === undefined ? '' : 'AND scope_id = $3'} ${state === undefined ? '' : `AND status = $${scope === undefined ? 3 : 4}`}
+        ${scope === undefined ? '' : 'AND scope_id = $3'} ${state === undefined ? '' : `AND status = '${checked(state)}'`}
       ORDER BY id LIMIT $2`,
       gives: whole,
     }),
   } as const satisfies Record<string, Query | ((given: never) => Query)>
+}
+
+function checked(state: State): State {
+  invariant(states.includes(state), 'a state is one of those that there are')
+  return state
 }

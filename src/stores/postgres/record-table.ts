@@ -81,14 +81,14 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
     },
     async list({ scope, state, after }, limit) {
       const filter = { ...(scope && { scope }), ...(state && { state }) }
-      const wanted = [scope, state].filter((value) => value !== undefined)
+      const wanted = scope === undefined ? [] : [scope]
       return records(await execute(scope ?? everyScope, queries.list(filter), [after ?? '0', limit, ...wanted]))
     },
   }
 }
 
 /** A digest leads to one name; anything else would be somebody else's record. */
-export function named(name: RecordName, found: Found): Found {
+function named(name: RecordName, found: Found): Found {
   const { scope, key } = found.record
   invariant(scope === name.scope && key === name.key, 'two names never share a digest')
   return found

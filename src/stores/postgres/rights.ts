@@ -48,6 +48,7 @@ END $$`,
 }
 
 function quotedRole(role: string): string {
-  if (role !== '' && !role.includes('\0')) return `"${role.replaceAll('"', '""')}"`
-  throw new HapaxError('store_unknown', 'Name the role that serves, like hapax_serving.')
+  // PostgreSQL would cut a longer name off, and grant to another role.
+  if (role !== '' && !role.includes('\0') && Buffer.byteLength(role) <= 63) return `"${role.replaceAll('"', '""')}"`
+  throw new HapaxError('store_unknown', 'Name the role that serves, like hapax_serving, in at most 63 bytes.')
 }

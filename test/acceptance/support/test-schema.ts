@@ -1,8 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { type Engine, engine } from 'hapax'
-import { migratePostgres, type PostgresStore, type PostgresStoreOptions, postgresStore } from 'hapax/postgres'
+import { type PostgresStore, type PostgresStoreOptions, postgresStore } from 'hapax/postgres'
 import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
+import { onTestFinished } from 'vitest'
+import { connectionsOfTest, schemaOfTest } from '../../support/postgres-schema.js'
+import { until } from '../../support/waiting.js'
 import { listenedWire, type Wire } from './listened-wire.js'
 
 /** A schema of one test on a real PostgreSQL: nodes that share it, its clock, and its rows as plain SQL sees them. */
@@ -37,29 +38,19 @@ export interface SchemaNode {
   readonly wire: Wire
 }
 
-export const serverUrl = process.env.HAPAX_TEST_POSTGRES_URL ?? ''
-
-/** Declares what needs a server. Without one, a skip says so. */
-export function onPostgres(what: string, declare: () => void): void {
-  if (serverUrl !== '') declare()
-  else test.skip(`${what} (skipped: no PostgreSQL, set HAPAX_TEST_POSTGRES_URL)`, () => {})
-}
-
 /** As applications write them: the rows of a payment, beside our own. */
 const payments = 'CREATE TABLE payments (id bigint GENERATED ALWAYS AS IDENTITY, made_by text NOT NULL)'
 
-export async function testSchema(): Promise<TestSchema> {
-  const name = `hapax_${randomUUID().replaceAll('-', '')}`
-  const owner = new pg.Pool({ connectionString: serverUrl, max: 2, options: `-c search_path=${name}` })
+export async function testSchema(serverUrl: string): Promise<TestSchema> {
+  const { schema: name, setTime } = await schemaOfTest(serverUrl)
+  const inSchema = { options: `-c search_path=${name}` }
+  const owner = connectionsOfTest(serverUrl, { max: 2, ...inSchema })
+  const sql = async (text: string, ...values: readonly unknown[]) => (await owner.query<Row>(text, [...values])).rows
+  await sql(payments)
   const ends: (() => Promise<void>)[] = []
   onTestFinished(async () => {
     for (const end of ends.reverse()) await end()
-    await owner.query(`DROP SCHEMA IF EXISTS ${name} CASCADE`)
-    await owner.end()
   })
-  await migratePostgres({ pool: owner, schema: name })
-  await owner.query(payments)
-  const sql = async (text: string, ...values: readonly unknown[]) => (await owner.query<Row>(text, [...values])).rows
 
   return {
     name,
@@ -82,15 +73,13 @@ export async function testSchema(): Promise<TestSchema> {
       ends.push(async () => {
         await hapax.close()
         await pool.end()
+        await wire.close()
       })
       await hapax.open()
       wire.forget()
       return { store, hapax, pool, wire }
     },
-    async setTime(ms) {
-      await sql(`CREATE OR REPLACE FUNCTION clock() RETURNS timestamptz LANGUAGE sql STABLE
-        AS $$ SELECT timestamptz 'epoch' + ${ms} * interval '1 millisecond' $$`)
-    },
+    setTime,
     sql,
     async row(key) {
       const [row, ...others] = await sql('SELECT * FROM records WHERE idempotency_key = $1', key)
@@ -99,7 +88,7 @@ export async function testSchema(): Promise<TestSchema> {
       return Object.fromEntries(plain)
     },
     async client() {
-      const client = new pg.Client({ connectionString: serverUrl, options: `-c search_path=${name}` })
+      const client = new pg.Client({ connectionString: serverUrl, ...inSchema })
       await client.connect()
       ends.push(() => client.end())
       return client
@@ -107,7 +96,11 @@ export async function testSchema(): Promise<TestSchema> {
     async untilWaiting(count) {
       const waiting = `SELECT count(*)::int AS n FROM pg_stat_activity
         WHERE application_name = $1 AND wait_event_type = 'Lock'`
-      await expect.poll(async () => (await sql(waiting, name))[0]?.n, { timeout: 10_000 }).toBe(count)
+      await until(
+        async () => (await sql(waiting, name))[0]?.n,
+        (waits) => waits === count,
+        `${count} statements to wait for a lock`,
+      )
     },
   }
 }

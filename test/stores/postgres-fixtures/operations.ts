@@ -34,7 +34,7 @@ export interface Operation {
 export type Word = 'INSERT' | 'SELECT' | 'UPDATE' | 'DELETE' | 'BEGIN' | 'SET' | 'COMMIT'
 
 /** The record that most operations are about, and a second one. */
-export const scope = scopeOf('acme')
+const scope = scopeOf('acme')
 export const name: RecordName = { scope, key: keyOf('key-1') }
 const other: RecordName = { scope, key: keyOf('key-2') }
 

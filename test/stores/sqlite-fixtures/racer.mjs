@@ -1,7 +1,8 @@
 // One of several processes that race for the same keys. Says `ready`, waits for `go`, and then tells of every key
 // that it has won and completed, once the store has acknowledged it.
-import { isHapaxError, keyOf, scopeOf } from 'hapax'
+import { isHapaxError, keyOf } from 'hapax'
 import { sqliteStore } from 'hapax/sqlite'
+import { completion, reservation } from '../../../dist/conformance/given.js'
 
 const [path, name, keys] = process.argv.slice(2)
 const store = sqliteStore({ path, busyTimeout: '10s' })
@@ -19,13 +20,11 @@ process.disconnect()
 async function race() {
   while (next < Number(keys)) {
     const key = `key-${next++}`
-    const claimId = crypto.randomUUID()
-    const verdict = await insist(() => store.reserve(reservation(key, claimId)))
+    const asked = reservation({ key: keyOf(key), leaseMs: 60_000, tombstoneMs: 0 })
+    const verdict = await insist(() => store.reserve(asked))
     if (verdict.kind !== 'reserved') continue
     process.send({ won: key })
-    const body = new TextEncoder().encode(`${name} ${key}`)
-    const answer = { kind: 'kept', status: 201, headers: [], body }
-    if (await insist(() => store.complete(verdict.claim, { answer, answerVersion: 1 })))
+    if (await insist(() => store.complete(verdict.claim, completion(`${name} ${key}`))))
       process.send({ completed: key })
   }
 }
@@ -38,20 +37,5 @@ async function insist(step) {
     } catch (error) {
       if (!isHapaxError(error, 'store_busy')) throw error
     }
-  }
-}
-
-function reservation(key, claimId) {
-  return {
-    scope: scopeOf('acme'),
-    key: keyOf(key),
-    claimId,
-    operation: 'race',
-    fingerprints: ['v1:00'],
-    leaseMs: 60_000,
-    retentionMs: 86_400_000,
-    tombstoneMs: 0,
-    onLeaseOver: 'doubt',
-    onExpired: 'run',
   }
 }

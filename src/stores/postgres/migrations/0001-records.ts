@@ -62,6 +62,8 @@ EXCEPTION WHEN feature_not_supported THEN NULL;
 END $$`,
     `CREATE UNIQUE INDEX records_digest ON ${schema}.records (digest)`,
     `CREATE INDEX records_scope ON ${schema}.records (scope_id, id)`,
+    // What waits for somebody: the operator's queue.
+    `CREATE INDEX records_unsettled ON ${schema}.records (status, id) WHERE status IN ('unknown', 'failed_retryable')`,
     `CREATE INDEX records_open ON ${schema}.records (locked_until)
   WHERE status = 'in_progress' AND on_lease_over = 'doubt'`,
     `CREATE INDEX records_expires ON ${schema}.records (expires_at)
