@@ -7,6 +7,7 @@ export interface ClientLibrary<Tx> {
   readonly name: string
   connect(url: string, options: Omit<PostgresStoreOptions<pg.Pool>, 'pool'>): LibraryNode<Tx>
   insert(tx: Tx, table: string, text: string): Promise<void>
+  say(tx: Tx, statement: string): Promise<void>
 }
 
 /** One node: its store, and its own connections. */
@@ -25,6 +26,7 @@ export const pgLibrary: ClientLibrary<pg.PoolClient> = {
     return { store: postgresStore({ ...options, pool }), end: () => pool.end() }
   },
   insert: async (tx, table, text) => void (await tx.query(`INSERT INTO ${table} VALUES ($1)`, [text])),
+  say: async (tx, statement) => void (await tx.query(statement)),
 }
 
 export const postgresJs: ClientLibrary<postgres.TransactionSql> = {
@@ -41,4 +43,5 @@ export const postgresJs: ClientLibrary<postgres.TransactionSql> = {
     return { store: postgresStore({ ...options, pool: sql }), end: () => sql.end({ timeout: 1 }) }
   },
   insert: async (tx, table, text) => void (await tx.unsafe(`INSERT INTO ${table} VALUES ($1)`, [text])),
+  say: async (tx, statement) => void (await tx.unsafe(statement)),
 }

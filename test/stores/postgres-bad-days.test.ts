@@ -5,6 +5,7 @@ import { claimed as claimedAs, completion, keys } from '../../dist/conformance/g
 import { isRefusal } from '../../src/stores/postgres/faults.js'
 import { type ClientLibrary, pgLibrary, postgresJs } from '../conformance/postgres-libraries.js'
 import { onPostgres } from '../support/on-postgres.js'
+import { recorded } from '../support/postgres-schema.js'
 import type { Fate } from '../support/postgres-wire.js'
 import { bounded, ended, gate, until } from '../support/waiting.js'
 import { claimed, reservation } from './given.js'
@@ -12,10 +13,24 @@ import { postgresBench } from './postgres-fixtures/bench.js'
 
 /** A network that falls silent, a table that is locked, a primary that is one no more, answers that are large. */
 
+const said = (code: string, severity?: string) => Object.assign(new Error('said'), { code, severity })
+
 test.each(['ERROR', 'FEHLER', 'エラー'])('a refusal is one in whatever language the server says %s', (severity) => {
-  const refused = Object.assign(new Error('violates a check'), { code: '23514', severity })
-  expect(isRefusal(refused)).toBe(true)
-  expect(isRefusal(Object.assign(refused, { code: '57P01' }))).toBe(false)
+  expect(isRefusal(said('23514', severity))).toBe(true)
+})
+
+test.each([
+  ['57P01', 'FATAL'],
+  ['57P01', 'SCHWERWIEGEND'],
+  ['25P04', 'FATAL'],
+  ['58030', 'PANIC'],
+  ['40003', 'FEHLER'],
+])('a connection that the server gives up is lost: %s %s', (code, severity) => {
+  expect(isRefusal(said(code, severity))).toBe(false)
+})
+
+test('an error of a foreign server, said on a healthy connection, is a refusal; one of the network is none', () => {
+  expect(isRefusal(said('08001', 'ERROR'))).toBe(true)
   expect(isRefusal(Object.assign(new Error('lost'), { code: 'EPIPE' }))).toBe(false)
 })
 
@@ -72,6 +87,30 @@ onPostgres('on a bad day', (url) => {
         const answer = verdict.kind === 'completed' && verdict.answer.kind === 'kept' ? verdict.answer : undefined
         expect(answer && body(index % names.length).equals(answer.body)).toBe(true)
       }
+    })
+
+    test('a crowd that replays one large answer has it read a few times, and not once for each', async () => {
+      const { pool, sent } = recorded(connections(4))
+      const store = postgresStore({ pool, schema: bench.schema })
+      const claim = await claimed(store, 'large')
+      await store.complete(claim, completion('x'.repeat(200_000)))
+      sent.length = 0
+      const verdicts = await Promise.all(Array.from({ length: 200 }, () => store.reserve(reservation('large'))))
+      expect(verdicts.every(({ kind }) => kind === 'completed')).toBe(true)
+      expect(sent.length).toBeLessThanOrEqual(20)
+    })
+
+    test('closing lets go of a connection that owes an answer, so that its pool can end', async () => {
+      const pool = new pg.Pool({ connectionString: url, max: 1 })
+      const store = postgresStore({ pool, schema: bench.schema, statementTimeout: '100ms' })
+      const locker = await bench.owner.connect()
+      await locker.query('BEGIN')
+      await locker.query(`LOCK TABLE ${bench.schema}.records IN ACCESS EXCLUSIVE MODE`)
+      expect((await ended(store.find(reservation('k')))).kind).toBe('threw')
+      await store.close()
+      await bounded(pool.end(), 'a pool to end', 3_000)
+      await locker.query('COMMIT')
+      locker.release()
     })
 
     test('closing waits for what is under way', async () => {
@@ -133,6 +172,33 @@ function declareSilence<Tx>(url: string, library: ClientLibrary<Tx>): void {
         (rides) => rides.length === 0,
       )
       expect((await bench.outside.find(claim))?.state).toBe('in_progress')
+    })
+
+    test('a handler whose many statements wait for each other is not taken for silent', async () => {
+      const node = await bench.node(library, { statementTimeout: '400ms', transactionTimeout: '2s' })
+      const claim = await claimed(node.store, 'k')
+      const committed = await node.store.transaction(claim, async (tx) => {
+        await Promise.all(Array.from({ length: 6 }, () => library.say(tx, 'SELECT pg_sleep(0.3)')))
+        return { value: 1, write: { kind: 'complete', ...completion() } }
+      })
+      expect(committed.value).toBe(1)
+    })
+
+    test('an error of a foreign server reaches the handler as it is, and at once', async () => {
+      const node = await bench.node(library)
+      const claim = await claimed(node.store, 'k')
+      const raising = `DO $$ BEGIN RAISE EXCEPTION 'elsewhere' USING ERRCODE = '08001'; END $$`
+      const result = await bounded(
+        ended(
+          node.store.transaction(claim, async (tx) => {
+            await library.say(tx, raising)
+            return { value: 1, write: { kind: 'complete', ...completion() } }
+          }),
+        ),
+        'a foreign error',
+        3_000,
+      )
+      expect(result).toMatchObject({ kind: 'threw', error: { code: '08001' } })
     })
   })
 }

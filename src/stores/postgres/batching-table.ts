@@ -35,9 +35,11 @@ export function batchingTable(
     readonly valuesOf: (operation: Operation) => readonly SqlValue[]
     readonly nameOf: (operation: Operation) => RecordName
     readonly alone: (operation: Operation) => Promise<Result>
-    readonly resultOf: (row: Row) => Result
+    readonly resultOf: (row: Row) => Result | undefined
     /** Whether a result answers another operation on the same record too. Otherwise that one comes with the next batch. */
     readonly isShared: (result: Result) => boolean
+    /** What a batch did not give is read alone, once for all who ask for it. */
+    readonly isReading?: true
   }
 
   function batched<Operation, Result>(kind: Kind<Operation, Result>): (operation: Operation) => Promise<Result> {
@@ -51,13 +53,14 @@ export function batchingTable(
         if (!firsts.has(digest)) firsts.set(digest, operation)
       }
       const rows = await execute(everyScope, query, transposed([...firsts.values()].map(valuesOf)))
-      const results = new Map(rows.map((row) => [row.digest, travelsAlone(row) ? undefined : { is: resultOf(row) }]))
+      const shared = kind.isReading ? sharing(alone) : undefined
+      const results = new Map(rows.map((row) => [row.digest, resultOf(row)]))
       return operations.map((operation) => {
         const digest = spelled(nameOf(operation))
         const isFirst = firsts.get(digest) === operation
         const result = results.get(digest)
-        if (result === undefined) return { kind: isFirst || results.has(digest) ? 'alone' : 'again' }
-        return isFirst || isShared(result.is) ? { kind: 'done', result: result.is } : { kind: 'again' }
+        if (result === undefined) return shared?.(digest, operation) ?? { kind: isFirst ? 'alone' : 'again' }
+        return isFirst || isShared(result) ? { kind: 'done', result } : { kind: 'again' }
       })
     }
     return lanes({ alone, together, isUndone: isRefusal, patienceMs })
@@ -70,7 +73,7 @@ export function batchingTable(
     alone: (reservation) => table.insert(reservation),
     resultOf: (row) =>
       row.fresh_id === null
-        ? { kind: 'known', found: foundIn(row) }
+        ? { kind: 'known', found: lightIn(row) }
         : { kind: 'new', id: Number(row.fresh_id), now: Number(row.now) },
     isShared: ({ kind }) => kind === 'known',
   })
@@ -79,8 +82,9 @@ export function batchingTable(
     valuesOf: (name) => [digestOf(name)],
     nameOf: (name) => name,
     alone: (name) => table.find(name),
-    resultOf: foundIn,
+    resultOf: lightIn,
     isShared: () => true,
+    isReading: true,
   })
   const renew = batched<{ readonly claim: Claim; readonly leaseMs: number }, boolean>({
     query: queries.renew,
@@ -112,9 +116,19 @@ export function batchingTable(
   }
 }
 
-/** The body is too large to travel with others. */
-function travelsAlone(row: Row): boolean {
-  return row.is_large === 't'
+/** One reading for each record, whose result is everybody's. */
+function sharing<Operation, Result>(read: (operation: Operation) => Promise<Result>) {
+  const readings = new Map<string, Promise<Result>>()
+  return (record: string, operation: Operation): Outcome<Result> => {
+    const reading = readings.get(record) ?? read(operation)
+    readings.set(record, reading)
+    return { kind: 'done', result: reading }
+  }
+}
+
+/** A body that is too large to travel with others is read alone. */
+function lightIn(row: Row): Found | undefined {
+  return row.is_large === 't' ? undefined : foundIn(row)
 }
 
 function isLarge({ answer }: Completion): boolean {

@@ -12,6 +12,8 @@ export interface Connections<Tx> {
    * connection is lost that is thrown at once, even if `body` still runs; nothing it sends later reaches a connection.
    */
   transaction<T>(body: (session: Session<Tx>) => Promise<T>): Promise<T>
+  /** Lets go of connections that still owe an answer, so that their pool can end. */
+  close(): Promise<void>
 }
 
 export interface Session<Tx> {

@@ -60,7 +60,7 @@ function writes({ isStandby, isReadOnly, role }: Facts): Finding {
 /** What can be said of the tables: nothing before they are there. */
 function schema(facts: Facts, wanted: Wanted): readonly Finding[] {
   const ours = facts.schema
-  if (ours?.version === 0 && ours.hasRecords) return [lost(`${wanted.schema} has lost its list of migrations.`)]
+  if (ours?.version === 0 && ours.hasRecords) return [withoutMigrations(ours, wanted)]
   if (ours === undefined || ours.version === 0)
     return [outdated(`There is nothing of Hapax in the schema ${wanted.schema}.`)]
   const known = ours.version === undefined ? [] : [version(ours, ours.version, wanted)]
@@ -80,6 +80,15 @@ function version({ hasRecords }: SchemaFacts, version: number, { schema }: Wante
     return outdated(`${schema} is at version ${version}, this release needs ${schemaVersion}.`)
   if (hasRecords) return ok('schema', `${schema} is at version ${version}`)
   return lost(`${schema} has lost its table of records.`)
+}
+
+function withoutMigrations({ missingParts }: SchemaFacts, { schema }: Wanted): Finding {
+  if (missingParts.length === 0) return lost(`${schema} has lost its list of migrations.`)
+  return broken(
+    'schema',
+    'store_schema_outdated',
+    `${schema} holds a table named records that is not ours. Choose another schema.`,
+  )
 }
 
 function lost(what: string): Finding {

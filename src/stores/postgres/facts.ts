@@ -115,9 +115,10 @@ const aboutSchema: Query = {
     (SELECT CASE attcompression WHEN 'l' THEN 'lz4' WHEN 'p' THEN 'pglz' ELSE current_setting('default_toast_compression') END
       FROM pg_attribute WHERE attrelid = r.oid AND attname = 'response_body'),
     array_to_string(ARRAY[
-      CASE WHEN NOT EXISTS (SELECT FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-        WHERE i.indrelid = r.oid AND c.relname = 'records_digest' AND i.indisunique AND i.indisvalid)
-        THEN 'the unique index records_digest' END,
+      CASE WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = r.oid AND i.indisunique AND i.indisvalid
+        AND i.indimmediate AND i.indpred IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] =
+          (SELECT attnum FROM pg_attribute WHERE attrelid = r.oid AND attname = 'digest'))
+        THEN 'a unique index on digest' END,
       CASE WHEN NOT EXISTS (SELECT FROM pg_constraint
         WHERE conrelid = r.oid AND contype = 'c' AND convalidated AND pg_get_constraintdef(oid) LIKE '%digest(scope_id%')
         THEN 'the check of the digest' END]

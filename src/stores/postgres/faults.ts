@@ -52,7 +52,11 @@ const advices: readonly (readonly [RegExp, Advice])[] = [
     { code: 'store_unreachable', say: 'No server answers there. Check host and port.' },
   ],
   // What the libraries say in words alone.
-  [/timeout/i, { code: 'store_unreachable', say: 'No server answers there. Check host and port.' }],
+  [
+    /^timeout exceeded when trying to connect/,
+    { code: 'store_busy', say: 'No connection came free in time; nothing happened. Give the pool more of them.' },
+  ],
+  [/connection timeout/i, { code: 'store_unreachable', say: 'No server answers there. Check host and port.' }],
   [/password must be a string/, { code: 'store_unreachable', say: 'The server wants a password. Give one.' }],
   [/SSL/, { code: 'store_unreachable', say: 'The server and this side do not agree on TLS. Check sslmode.' }],
   [/^(53300|57P03)$/, { code: 'store_unreachable', say: 'PostgreSQL takes no more connections now. Try again.' }],
@@ -62,7 +66,7 @@ const advices: readonly (readonly [RegExp, Advice])[] = [
   ],
   [/^57014$/, { code: 'store_busy', say: 'It took longer than the statement timeout; nothing happened. Try again.' }],
   [
-    /^25P03$/,
+    /^25P0[34]$/,
     { code: 'transaction_timeout', say: 'The handler held its transaction for too long; it was rolled back.' },
   ],
 ]
@@ -85,12 +89,18 @@ export function isRefusal(error: unknown): boolean {
   return isAnswer(error) && !isFarewell(error)
 }
 
-/** What the server says last, before it closes the connection. */
+/**
+ * What the server says last, before it closes the connection. Some libraries give the severity in the server's own
+ * language: where it is no word that we know, the state tells, and in doubt the connection is taken for lost.
+ */
 export function isFarewell(error: unknown): boolean {
-  return isAnswer(error) && /^(57P0[1-5]|08...|25P03|53300|XX...)$/.test(sqlStateOf(error))
+  if (!isAnswer(error)) return false
+  const { severity } = error as { severity?: unknown }
+  if (severity === 'ERROR') return false
+  if (severity === 'FATAL' || severity === 'PANIC') return true
+  return /^(57P0[1-5]|08...|25P0[34]|53300|58...|40003|XX...)$/.test(sqlStateOf(error))
 }
 
-/** Told by the state and not by the severity, which is a word in the server's own language. */
 function isAnswer(error: unknown): boolean {
   return error instanceof Error && 'severity' in error && /^[0-9A-Z]{5}$/.test(sqlStateOf(error))
 }
@@ -103,6 +113,11 @@ export function isReusable(error: unknown): boolean {
 /** What a statement of postgres.js ends in when its connection is gone. */
 export function isLoss(error: unknown): boolean {
   return isFarewell(error) || /^(CONNECT|E[A-Z]+$)/.test(sqlStateOf(error))
+}
+
+/** At COMMIT this can only mean that all of it was undone: a constraint, a collision, or a trigger that raised. */
+export function isUndoneCommit(error: unknown): boolean {
+  return isRefusal(error) && /^(23...|40001|40P01|P0...)$/.test(sqlStateOf(error))
 }
 
 /** The whole statement was undone, and asking again is what PostgreSQL expects. */

@@ -16,14 +16,14 @@ export interface LaneSettings<Operation, Result> {
 
 /** What became of an operation in a batch: done, to be done without the others, or to be done with the next batch. */
 export type Outcome<Result> =
-  | { readonly kind: 'done'; readonly result: Result }
+  | { readonly kind: 'done'; readonly result: Result | Promise<Result> }
   | { readonly kind: 'alone' }
   | { readonly kind: 'again' }
 
 interface Waiting<Operation, Result> {
   readonly operation: Operation
   readonly since: number
-  readonly resolve: (result: Result) => void
+  readonly resolve: (result: Result | Promise<Result>) => void
   readonly reject: (error: unknown) => void
 }
 

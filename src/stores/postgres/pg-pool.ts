@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { systemClock, within } from '../../kernel/clock.js'
+import { sleep, systemClock, within } from '../../kernel/clock.js'
 import { isHapaxError } from '../../kernel/errors.js'
 import { postgresBounds } from '../../kernel/limits.js'
 import type { SqlValue } from '../sql/row.js'
@@ -22,6 +22,7 @@ import {
   sqlStateOf,
   storeError,
 } from './faults.js'
+import { silenceOf } from './silence.js'
 
 /** A `pg` Pool, by shape. */
 export interface PgPool<Client extends PgClient = PgClient> {
@@ -65,7 +66,24 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
     })
   }
 
+  /** Connections that owe an answer, each with the way to let go of it. */
+  const aside = new Set<() => void>()
+
+  function setAside(asked: Promise<unknown>, giveBack: (isUsable: boolean) => void): void {
+    const over = new AbortController()
+    const letGo = () => over.abort()
+    aside.add(letGo)
+    void answeredAtLast(asked, over.signal).then((isUsable) => {
+      aside.delete(letGo)
+      giveBack(isUsable)
+    })
+  }
+
   return {
+    async close() {
+      for (const letGo of aside) letGo()
+    },
+
     async query(query, values) {
       const client = await connected()
       // The statement itself says that a connection is lost. An event that nobody hears would end the process.
@@ -80,7 +98,7 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
         giveBack(true)
         return rows
       } catch (error) {
-        if (isHapaxError(error)) void answeredAtLast(asked).then(giveBack)
+        if (isHapaxError(error)) setAside(asked, giveBack)
         else giveBack(isReusable(error))
         throw error
       }
@@ -95,7 +113,7 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
       try {
         await say(client, `BEGIN ${isolation}; ${transactionSettings(use)}`)
         const session = {
-          tx: guarded(client, progress, (asked) => watch(asked, use, lost.report)),
+          tx: guarded(client, progress, silenceWatch(use, lost.report)),
           query: async (query: Query, values: readonly SqlValue[]) =>
             rowsOf(query, await bounded(send(client, query, values))),
           seal: () => {
@@ -123,8 +141,9 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
 }
 
 /** Waits, longer than anybody else, for an answer that is late, and says whether the connection is good again. */
-function answeredAtLast(asked: Promise<unknown>): Promise<boolean> {
-  return within(systemClock, postgresBounds.lateMs, asked, () => new Error('it never came')).then(yes, isReusable)
+async function answeredAtLast(asked: Promise<unknown>, over: AbortSignal): Promise<boolean> {
+  const never = sleep(systemClock, postgresBounds.lateMs, over).then(no)
+  return Promise.race([asked.then(yes, isReusable), never])
 }
 
 /** Says that a connection is lost, to whoever waits for it. */
@@ -142,12 +161,13 @@ function loss() {
   return { promise, report, isReported: () => reported }
 }
 
-/** A statement of the handler is ended by the server; where the network went silent nobody would ever hear of it. */
-function watch(asked: Promise<unknown>, use: ConnectionUse, report: (error: Error) => void): void {
-  const late = lateStatement(use)
-  within(systemClock, use.statementTimeoutMs + postgresBounds.silenceMs, asked, () => late).catch((error) => {
-    if (error === late) report(late)
-  })
+/** Watches the handler's statements. */
+function silenceWatch(use: ConnectionUse, report: (error: Error) => void): (asked: Promise<unknown>) => void {
+  const silence = silenceOf(use, () => report(lateStatement(use)))
+  return (asked) => {
+    silence.owes()
+    asked.then(silence.answered, silence.answered)
+  }
 }
 
 /**
@@ -160,7 +180,7 @@ function guarded<Client extends PgClient>(
   watched: (asked: Promise<unknown>) => void,
 ): Client {
   const query = (...given: Parameters<Client['query']>) => {
-    if (progress.stage !== 'open') return refused(given.at(-1))
+    if (progress.stage !== 'open') return refused(given)
     const asked: unknown = Reflect.apply(client.query, client, given)
     if (asked instanceof Promise) watched(asked)
     return asked
@@ -170,8 +190,10 @@ function guarded<Client extends PgClient>(
   })
 }
 
-/** As this library tells it: to a callback where one was given, or by a promise. */
-function refused(last: unknown): Promise<never> | undefined {
+/** As this library tells it: to a callback where one was given, by a promise, or at once where a cursor was handed in. */
+function refused([first, ...rest]: readonly unknown[]): Promise<never> | undefined {
+  if (typeof (first as { submit?: unknown } | undefined)?.submit === 'function') throw endedTransaction()
+  const last = rest.at(-1)
   if (typeof last !== 'function') return Promise.reject(endedTransaction())
   last(endedTransaction())
   return undefined

@@ -1,6 +1,5 @@
 import { sleep, systemClock, within } from '../../kernel/clock.js'
 import { HapaxError } from '../../kernel/errors.js'
-import { postgresBounds } from '../../kernel/limits.js'
 import type { SqlValue } from '../sql/row.js'
 import {
   type Connections,
@@ -13,7 +12,8 @@ import {
   type Session,
   transactionSettings,
 } from './connections.js'
-import { endedTransaction, idleTransaction, isLoss, lateStatement, sqlStateOf } from './faults.js'
+import { endedTransaction, idleTransaction, isLoss, lateStatement, noConnection, sqlStateOf } from './faults.js'
+import { type Silence, silenceOf } from './silence.js'
 
 /** A postgres.js client, by shape. */
 export interface PostgresJs<Tx extends PostgresJsTransaction = PostgresJsTransaction> extends PostgresJsTransaction {
@@ -47,13 +47,16 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
   }
 
   return {
+    // This library ends its connections by itself.
+    async close() {},
     query: (query, values) => ask(sql, query, values),
 
     async transaction<T>(body: (session: Session<Tx>) => Promise<T>): Promise<T> {
       const started = signal()
       const finished = signal()
       const silent = signal()
-      const course: Course = { stage: 'open', open: 0, sentAt: systemClock.elapsed(), use, reportSilence: silent.give }
+      const silence = silenceOf(use, silent.give)
+      const course: Course = { stage: 'open', open: 0, sentAt: systemClock.elapsed(), silence }
       const running = sql.begin(isolation, async (tx) => {
         if (isOver(course)) throw endedTransaction()
         started.give()
@@ -79,7 +82,8 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
         }
       }) as Promise<{ readonly result: T }>
       try {
-        await bounded(Promise.race([started.given, running]))
+        const starting = Promise.race([started.given, running])
+        await within(systemClock, use.statementTimeoutMs, starting, () => noConnection(use))
         await Promise.race([finished.given, running, silent.given.then(() => Promise.reject(lateStatement(use)))])
         return (await bounded(running)).result
       } catch (error) {
@@ -110,9 +114,7 @@ function refuseNamedCommit({ options }: PostgresJs, { statements }: ConnectionUs
 interface Course extends Progress {
   open: number
   sentAt: number
-  readonly use: ConnectionUse
-  /** The server owes an answer, and is silent for longer than it would let the statement run. */
-  readonly reportSilence: () => void
+  readonly silence: Silence
 }
 
 function isOver({ stage }: Course): boolean {
@@ -167,10 +169,9 @@ function watched(made: unknown, course: Course, maySend: () => boolean): unknown
     const { resolve, reject } = sent
     course.open++
     course.sentAt = systemClock.elapsed()
-    const silenceMs = course.use.statementTimeoutMs + postgresBounds.silenceMs
-    const cancel = systemClock.after(silenceMs, course.reportSilence)
+    course.silence.owes()
     const answered = () => {
-      cancel()
+      course.silence.answered()
       course.open--
     }
     sent.resolve = (value) => {

@@ -86,7 +86,10 @@ export function postgresStore<Client extends PostgresClient>(
     name: 'postgres',
     grade: 'transactional',
     open: async () => refuseBroken(await findings()),
-    close: async () => void (await Promise.allSettled(underWay)),
+    async close() {
+      await Promise.allSettled(underWay)
+      await connections.close()
+    },
     examine: findings,
     reserve: (reservation) => run(() => steps.reserve(reservation)),
     renew: (claim, leaseMs) => run(() => steps.renew(claim, leaseMs)),

@@ -5,7 +5,7 @@ import { HapaxError } from '../../kernel/errors.js'
 import type { Written } from './arguments.js'
 import type { Connections, Session } from './connections.js'
 import { type RowSecurity, sessionExecutor } from './executor.js'
-import { isFarewell, isRefusal, storeError } from './faults.js'
+import { isFarewell, isUndoneCommit, storeError } from './faults.js'
 import type { Queries } from './queries.js'
 import { type RecordTable, recordTable } from './record-table.js'
 
@@ -38,8 +38,8 @@ export async function inTransaction<Tx, T>(
       return { value, expiresAt: written.expiresAt }
     })
   } catch (error) {
-    // Refused at COMMIT, by a deferred constraint of the application's: it is certain that nothing happened.
-    if (committing !== undefined && isRefusal(error)) throw error
+    // Refused at COMMIT, by a deferred constraint of the application's, say: it is certain that nothing happened.
+    if (committing !== undefined && isUndoneCommit(error)) throw error
     if (committing !== undefined) {
       const { committedIn, ...committed } = committing
       if (await isCommitted(committedIn)) return committed
