@@ -40,6 +40,19 @@ onPostgres('group commit on PostgreSQL', (url) => {
     expect(sent.length).toBeLessThanOrEqual(10)
   })
 
+  test('a crowd that shares what is read shares no bytes', async () => {
+    const { node } = await schemaOfTest(url)
+    const { store } = node()
+    const [claim] = await all(store, keys(1))
+    await store.complete(claim as Claim, completion('x'))
+    const found = await Promise.all(Array.from({ length: 50 }, () => store.find(claim as Claim)))
+    for (const record of found) {
+      const body = record?.answer?.kind === 'kept' ? record.answer.body : undefined
+      expect(body?.[0]).toBe('x'.charCodeAt(0))
+      body?.fill(0)
+    }
+  })
+
   test('a record that somebody else has locked holds up nobody but itself', async () => {
     const { schema, owner, node } = await schemaOfTest(url)
     const { store } = node()

@@ -61,6 +61,17 @@ export function foundIn(row: Row): Found {
   }
 }
 
+/** With bytes of its own. */
+export function copied(found: Found): Found {
+  const { answer, progress } = found.record
+  const record: StoredRecord = {
+    ...found.record,
+    progress: progress && Uint8Array.from(progress),
+    answer: answer?.kind === 'kept' ? { ...answer, body: Uint8Array.from(answer.body) } : answer,
+  }
+  return { ...found, record }
+}
+
 export function completedIn(row: Row): Completed & Written {
   const expiresAt = Number(row.expires_at)
   return { expiresAt: expiresAt >= forever ? undefined : expiresAt, committedIn: String(row.committed_in) }

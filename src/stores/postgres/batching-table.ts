@@ -5,6 +5,7 @@ import { postgresBounds } from '../../kernel/limits.js'
 import type { SqlValue } from '../sql/row.js'
 import {
   completedIn,
+  copied,
   digestOf,
   type Found,
   foundIn,
@@ -38,12 +39,12 @@ export function batchingTable(
     readonly resultOf: (row: Row) => Result | undefined
     /** Whether a result answers another operation on the same record too. Otherwise that one comes with the next batch. */
     readonly isShared: (result: Result) => boolean
-    /** What a batch did not give is read alone, once for all who ask for it. */
-    readonly isReading?: true
+    /** Only for readings: what a batch did not give is read once, alone, and everybody who asked gets a copy. */
+    readonly copyOf?: (result: Result) => Result
   }
 
   function batched<Operation, Result>(kind: Kind<Operation, Result>): (operation: Operation) => Promise<Result> {
-    const { query, valuesOf, nameOf, alone, resultOf, isShared } = kind
+    const { query, valuesOf, nameOf, alone, resultOf, isShared, copyOf } = kind
 
     async function together(operations: readonly Operation[]): Promise<readonly Outcome<Result>[]> {
       // A statement must not meet a record twice.
@@ -53,13 +54,20 @@ export function batchingTable(
         if (!firsts.has(digest)) firsts.set(digest, operation)
       }
       const rows = await execute(everyScope, query, transposed([...firsts.values()].map(valuesOf)))
-      const shared = kind.isReading ? sharing(alone) : undefined
-      const results = new Map(rows.map((row) => [row.digest, resultOf(row)]))
+      const byDigest = new Map(rows.map((row) => [row.digest, row]))
+      const readings = new Map<string, Promise<Result>>()
       return operations.map((operation) => {
         const digest = spelled(nameOf(operation))
         const isFirst = firsts.get(digest) === operation
-        const result = results.get(digest)
-        if (result === undefined) return shared?.(digest, operation) ?? { kind: isFirst ? 'alone' : 'again' }
+        const row = byDigest.get(digest)
+        // For each anew, since nobody may share his bytes with somebody else.
+        const result = row && resultOf(row)
+        if (result === undefined && copyOf !== undefined) {
+          const reading = readings.get(digest) ?? alone(operation)
+          readings.set(digest, reading)
+          return { kind: 'done', result: reading.then(copyOf) }
+        }
+        if (result === undefined) return { kind: isFirst ? 'alone' : 'again' }
         return isFirst || isShared(result) ? { kind: 'done', result } : { kind: 'again' }
       })
     }
@@ -84,7 +92,7 @@ export function batchingTable(
     alone: (name) => table.find(name),
     resultOf: lightIn,
     isShared: () => true,
-    isReading: true,
+    copyOf: (found) => found && copied(found),
   })
   const renew = batched<{ readonly claim: Claim; readonly leaseMs: number }, boolean>({
     query: queries.renew,
@@ -113,16 +121,6 @@ export function batchingTable(
     renew: (claim, leaseMs) => renew({ claim, leaseMs }),
     complete: (claim, completion) =>
       isLarge(completion) ? table.complete(claim, completion) : complete({ claim, completion }),
-  }
-}
-
-/** One reading for each record, whose result is everybody's. */
-function sharing<Operation, Result>(read: (operation: Operation) => Promise<Result>) {
-  const readings = new Map<string, Promise<Result>>()
-  return (record: string, operation: Operation): Outcome<Result> => {
-    const reading = readings.get(record) ?? read(operation)
-    readings.set(record, reading)
-    return { kind: 'done', result: reading }
   }
 }
 
