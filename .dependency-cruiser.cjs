@@ -16,12 +16,12 @@ const parts = {
   effects: { imports: ['engine'] },
   inbox: { imports: ['engine'] },
   workers: { imports: ['engine'] },
-  http: { imports: ['engine'], modules: ['structured-headers'] },
+  http: { imports: ['engine'], modules: ['buffer', 'structured-headers', 'util', 'zlib'] },
   admin: { imports: ['engine'] },
   telemetry: { imports: ['engine'] },
-  adapters: { imports: ['http'] },
+  adapters: { imports: ['http'], modules: ['@types/express', 'buffer', 'express', 'fastify', 'http', 'stream'] },
   client: {},
-  conformance: { imports: ['engine', 'http'], modules: ['assert', 'crypto'] },
+  conformance: { imports: ['engine', 'http'], modules: ['assert', 'crypto', 'net', 'zlib'] },
   cli: {
     imports: ['engine', 'stores', 'effects', 'inbox', 'workers', 'http', 'admin', 'telemetry', 'client', 'conformance'],
     // The command line has no application to hand it a driver, so it takes the one that is installed.

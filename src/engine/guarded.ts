@@ -11,7 +11,8 @@ export interface Guarded<Tx> extends RecordName {
   readonly policy: Policy
   readonly source: FingerprintSource
   readonly handler: (work: Work<Tx>) => Promise<unknown>
-  readonly toAnswer: (value: unknown) => Answer
+  /** May take its time: the body of a response is read as it comes. */
+  readonly toAnswer: (value: unknown) => Answer | Promise<Answer>
   /** Only asked where the policy stores failures. */
   readonly errorToAnswer: (error: unknown) => Answer
 }

@@ -45,7 +45,7 @@ export function heldWork<Tx>(
       done = await store.transaction(claim, async (tx) => {
         const value = await body({ tx })
         refuseInDoubt(doubt)
-        const said = guarded.toAnswer(value)
+        const said = await guarded.toAnswer(value)
         if (endingOf({ kind: 'answered', answer: said }, undefined, guarded).kind !== 'complete') {
           const error = new HapaxError(
             'handler_failed',

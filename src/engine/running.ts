@@ -96,7 +96,7 @@ async function handlerResult<Tx>({ guarded, held }: Run<Tx>): Promise<HandlerRes
     return isTurnedAway ? { kind: 'answered', answer: commit.answer } : { kind: 'threw', error }
   }
   try {
-    return { kind: 'answered', answer: guarded.toAnswer(value) }
+    return { kind: 'answered', answer: await guarded.toAnswer(value) }
   } catch (error) {
     return { kind: 'unwritable', error }
   }

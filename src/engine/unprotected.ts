@@ -20,8 +20,8 @@ export async function runUnprotected<Tx>(context: Context<Tx>, guarded: Guarded<
   background.ended.addEventListener('abort', stop, { once: true })
   const late = () => new HapaxError('answer_not_stored', 'The handler runs without protection, longer than allowed.')
   try {
-    const running = background.track((async () => handler(unprotectedWork(enough.signal)))())
-    const answer = toAnswer(await within(clock, policy.maxRunMs, running, late))
+    const running = background.track((async () => handler(emptyWork(enough.signal, storeDown)))())
+    const answer = await toAnswer(await within(clock, policy.maxRunMs, running, late))
     const kept = { kind: 'kept', ...answer } as const
     return { kind: 'answered', answer: kept, stored: false, replayed: false, generation: 0, expiresAt: undefined }
   } catch (error) {
@@ -33,16 +33,17 @@ export async function runUnprotected<Tx>(context: Context<Tx>, guarded: Guarded<
 }
 
 /** There is no record: generation 0, and nothing to commit with. */
-function unprotectedWork<Tx>(signal: AbortSignal): Work<Tx> {
+export function emptyWork<Tx>(signal: AbortSignal, why: () => HapaxError): Work<Tx> {
   return {
     generation: 0,
     attempt: 0,
     recoveryPoint: started,
     signal,
     doubt() {},
-    commit: () =>
-      Promise.reject(
-        new HapaxError('idempotency_store_unavailable', 'The store is down; nothing can be committed with the record.'),
-      ),
+    commit: () => Promise.reject(why()),
   }
+}
+
+function storeDown(): HapaxError {
+  return new HapaxError('idempotency_store_unavailable', 'The store is down; nothing can be committed with the record.')
 }

@@ -23,6 +23,9 @@ export const catalogue = {
     false,
     'The request has no canonical form, so it could not be compared with a retry.',
   ),
+  body_too_large: entry('caller', false, 'The body is longer than this route reads.'),
+  body_encoding_unsupported: entry('caller', false, 'The body is encoded in a way that is not read here.'),
+  body_encoding_invalid: entry('caller', false, 'The body is not what its Content-Encoding says.'),
   idempotency_key_expired: entry('caller', false, 'The key was used before, its answer is past retention.'),
   outcome_unknown: entry(
     'store',

@@ -22,6 +22,8 @@ export const defaults = {
   transactionTimeoutMs: 5 * second,
   /** An answer above this is not worth its storage; the retry is told so. */
   maxAnswerBytes: 1024 * 1024,
+  /** The longest request body that is read: as long as an answer that is kept. */
+  bodyLimitBytes: 1024 * 1024,
   /** How soon an unknown outcome is looked at for the first time. */
   reconcileAfterMs: 0,
   /** What an `unknown` answer tells a client to wait: time for a reconciler to have had its turn. */

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { aBody, aKey, head } from './client.js'
+import { gate } from './gate.js'
+import { type HttpShow, paid } from './stage.js'
+
+/** A client that goes away changes nothing: what began is finished, and what did not begin leaves no trace. */
+export const goingAway: Readonly<Record<string, HttpShow>> = {
+  'when the client goes away the handler finishes, and the retry gets its answer': async ({ serve, told }) => {
+    const started = gate()
+    const ended = gate()
+    const { ask, wire, settled, runs } = await serve({
+      async handler() {
+        started.open()
+        await ended.opened
+        return paid()
+      },
+    })
+    const completed = told('completed')
+    const { write, leave } = await wire()
+    write(whole)
+    await started.opened
+    await leave()
+    await settled()
+    ended.open()
+    await completed
+    const retry = await ask()
+    assert.deepEqual([retry.status, retry.replayed], [201, true])
+    assert.equal(runs(), 1)
+  },
+
+  'when the client goes away before the answer is durable, the retry gets it': async ({ serve, store, told }) => {
+    const { ask, wire, settled, runs } = await serve({})
+    const completed = told('completed')
+    const { reached, gate } = store.holdComplete()
+    const { write, leave } = await wire()
+    write(whole)
+    await reached
+    await leave()
+    await settled()
+    gate.open()
+    await completed
+    const retry = await ask()
+    assert.deepEqual([retry.status, retry.replayed], [201, true])
+    assert.equal(runs(), 1)
+  },
+
+  'when the client goes away in the middle of its body nothing runs, and the retry does': async ({ serve }) => {
+    const { ask, wire, settled, runs } = await serve({})
+    const { write, leave } = await wire()
+    write(whole.slice(0, -5))
+    await settled()
+    await leave()
+    await settled()
+    assert.equal(runs(), 0)
+    const retry = await ask()
+    assert.deepEqual([retry.status, retry.replayed], [201, false])
+    assert.equal(runs(), 1)
+  },
+}
+
+const whole =
+  head(`Idempotency-Key: ${aKey}`, 'Content-Type: application/json', `Content-Length: ${aBody.length}`) + aBody

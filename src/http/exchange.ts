@@ -1,0 +1,28 @@
+import type { Answer } from '../engine/record.js'
+import type { Work } from '../engine/work.js'
+
+/** What goes back to the client: a status, headers and bytes. */
+export type Reply = Answer
+
+/**
+ * One HTTP request as the door sees it, and the application behind it. An adapter translates its framework into this
+ * and decides nothing.
+ */
+export interface Exchange<Tx> {
+  readonly method: string
+  /** Path and query as they came. */
+  readonly target: string
+  /** Every line of a header apart, as they came; names in lower case. Joined, two keys would pass for one. */
+  lines(name: string): readonly string[]
+  /** The body as it came. Rejects with `body_too_large` as soon as it is longer than `limit`. */
+  body(limit: number): Promise<Uint8Array>
+  /** Lets the application answer. */
+  run(work: Work<Tx>): Promise<unknown>
+  /** What the application answered, given what `run` or `work.commit` gave. */
+  captured(value: unknown): Promise<Reply>
+}
+
+/** How an exchange ended: with a reply to send; or the route does not guard this method, and the application goes on. */
+export type Handled<Tx> =
+  | { readonly kind: 'reply'; readonly reply: Reply }
+  | { readonly kind: 'unguarded'; readonly work: Work<Tx> }

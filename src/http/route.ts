@@ -1,0 +1,99 @@
+import type { Engine } from '../engine/engine.js'
+import { valueToAnswer } from '../engine/plain.js'
+import type { Policy, PolicyOptions } from '../engine/policy.js'
+import type { ScopeParts } from '../engine/scope.js'
+import { HapaxError } from '../kernel/errors.js'
+import { defaults } from '../kernel/limits.js'
+import type { Reply } from './exchange.js'
+import type { KeyHeaderRules } from './header.js'
+import { isNeverKept } from './kept-headers.js'
+import type { Profile } from './profile.js'
+import { ietf } from './profiles/ietf.js'
+
+/** How one route is guarded: everything a policy says, and what HTTP adds. What it leaves out, its profile says. */
+export interface RouteOptions<Request> extends PolicyOptions {
+  /** Whose key it is: the tenant of the authenticated caller, never a value that the request says about itself. */
+  readonly scope: (request: Request) => string | ScopeParts | Promise<string | ScopeParts>
+  /** Whether a request must bring a key. Default `'required'`. */
+  readonly key?: 'required' | 'optional'
+  /** Which methods are guarded. Default POST and PATCH; GET, HEAD, OPTIONS and TRACE never are. */
+  readonly methods?: readonly GuardedMethod[]
+  /** The published contract, one of `profiles` or your own. Default `profiles.ietf`. */
+  readonly profile?: Profile
+  /** Where this route asks for other keys than its profile does. */
+  readonly keyRules?: KeyHeaderRules
+  /**
+   * For a profile that replays the current state, and only there: what the resource of the first reply is like by now,
+   * as JSON. `undefined` when there is nothing newer to say than that reply.
+   */
+  readonly currentState?: (stored: Reply, request: Request) => unknown
+  /** Headers of the reply that a replay carries too. */
+  readonly keepHeaders?: readonly string[]
+  /** The longest body that is read, in bytes. */
+  readonly bodyLimit?: number
+}
+
+export type GuardedMethod = 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+
+/** A route that was checked, once, at start. */
+export interface Route<Request> {
+  readonly policy: Policy
+  readonly scope: RouteOptions<Request>['scope']
+  readonly key: 'required' | 'optional'
+  readonly methods: readonly string[]
+  readonly profile: Profile
+  readonly keepHeaders: readonly string[]
+  readonly bodyLimit: number
+  /** What a replay returns, given what is stored. */
+  readonly replay: (stored: Reply, request: Request) => Promise<Reply>
+}
+
+export function routeOf<Tx, Request>(engine: Engine<Tx>, options: RouteOptions<Request>): Route<Request> {
+  const { scope, key = 'required', methods = ['POST', 'PATCH'], profile: published = ietf, keyRules } = options
+  const { keepHeaders = [], bodyLimit = defaults.bodyLimitBytes, currentState, ...rest } = options
+  const { scope: _scope, key: _key, methods: _methods, profile: _profile, keyRules: _rules, ...said } = rest
+  if (typeof scope !== 'function') {
+    const message = `Route "${options.name}" has no scope: give a function from the authenticated request to its tenant.`
+    throw new HapaxError('scope_missing', message)
+  }
+  const forbidden = keepHeaders.find(isNeverKept)
+  if (forbidden !== undefined)
+    throw new HapaxError('policy_invalid', `Route "${options.name}": ${forbidden} is never replayed; leave it out.`)
+  const policy = engine.policy({ ...published.defaults, ...withoutAbsent(said) })
+  const profile = { ...published, key: { ...published.key, ...withoutAbsent(keyRules ?? {}) } }
+  const replay = replayOf(options.name, profile, currentState)
+  return { policy, scope, key, methods, profile, keepHeaders, bodyLimit, replay }
+}
+
+/** An option that is `undefined` says nothing, so it must not hide what the profile says. */
+function withoutAbsent<T extends object>(options: T): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T
+}
+
+function replayOf<Request>(
+  name: string,
+  profile: Profile,
+  currentState: RouteOptions<Request>['currentState'],
+): Route<Request>['replay'] {
+  const { replay } = profile
+  if (replay.kind === 'as_stored') {
+    if (currentState === undefined) return async (stored) => stored
+    const message = `Route "${name}": profile ${profile.name} replays what is stored; leave currentState out.`
+    throw new HapaxError('policy_invalid', message)
+  }
+  if (typeof currentState !== 'function') {
+    const message = `Route "${name}": profile ${profile.name} replays the current state; give currentState, which looks it up.`
+    throw new HapaxError('policy_invalid', message)
+  }
+  return async (stored, request) => {
+    const isFailure = stored.status >= 400
+    const state = isFailure ? undefined : await currentState(stored, request)
+    if (state === undefined) return stored
+    const { headers, body } = valueToAnswer(state)
+    const others = stored.headers.filter(([name]) => !describesBody.has(name.toLowerCase()))
+    return { status: replay.status, headers: [...headers, ...others], body }
+  }
+}
+
+/** These would be lies about another body than the stored one. */
+const describesBody = new Set(['content-type', 'content-encoding', 'content-language', 'etag', 'last-modified'])

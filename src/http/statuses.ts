@@ -1,0 +1,26 @@
+import type { ErrorCode, Fault } from '../kernel/errors.js'
+
+/** What a client is told by status. What is missing here is a fault on this side. */
+const statuses: Partial<Record<ErrorCode, number>> = {
+  idempotency_key_missing: 400,
+  idempotency_key_malformed: 400,
+  body_not_canonical: 400,
+  fingerprint_header_missing: 400,
+  body_encoding_invalid: 400,
+  idempotency_key_in_progress: 409,
+  outcome_unknown: 409,
+  answer_withheld: 409,
+  idempotency_key_expired: 410,
+  body_too_large: 413,
+  body_encoding_unsupported: 415,
+  idempotency_key_reused_with_different_payload: 422,
+  waiting_room_full: 429,
+}
+
+/** The status of an error: the table's, or else 500 for a bug and 503 for what may pass. */
+export function statusOf(code: ErrorCode, fault: Fault): number {
+  return statuses[code] ?? (fault === 'developer' || fault === 'handler' ? 500 : 503)
+}
+
+/** A duplicate of a request that still runs was taken note of. */
+export const acceptedStatus = 202

@@ -1,0 +1,21 @@
+import type { Exchange } from './exchange.js'
+
+/** What a request is about: method, path, and the query with its parameters in one order. */
+export function subjectOf<Tx>({ method, target }: Pick<Exchange<Tx>, 'method' | 'target'>): readonly string[] {
+  const [path = '', query] = split(target)
+  return query === undefined ? [method, path] : [method, path, sorted(query)]
+}
+
+function split(target: string): readonly string[] {
+  const at = target.indexOf('?')
+  return at === -1 ? [target] : [target.slice(0, at), target.slice(at + 1)]
+}
+
+/** Parameters of one name keep their order, since an application may go by it. */
+function sorted(query: string): string {
+  const named = query.split('&').map((parameter) => [parameter.split('=', 1)[0] ?? '', parameter] as const)
+  return named
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([, parameter]) => parameter)
+    .join('&')
+}

@@ -1,0 +1,6 @@
+import type { HttpHarness } from 'hapax/conformance'
+import { fetchHarness } from './http-fetch-harness.js'
+import { nodeHarness } from './http-node-harness.js'
+
+/** Every adapter that is published, by the last part of its entry point. */
+export const httpHarnesses: Readonly<Record<string, HttpHarness>> = { fetch: fetchHarness, node: nodeHarness }
