@@ -1,6 +1,13 @@
 import type { HttpHarness } from 'hapax/conformance'
+import { expressHarness } from './http-express-harness.js'
+import { fastifyHarness } from './http-fastify-harness.js'
 import { fetchHarness } from './http-fetch-harness.js'
 import { nodeHarness } from './http-node-harness.js'
 
 /** Every adapter that is published, by the last part of its entry point. */
-export const httpHarnesses: Readonly<Record<string, HttpHarness>> = { fetch: fetchHarness, node: nodeHarness }
+export const httpHarnesses: Readonly<Record<string, HttpHarness>> = {
+  express: expressHarness,
+  fastify: fastifyHarness,
+  fetch: fetchHarness,
+  node: nodeHarness,
+}
