@@ -14,9 +14,7 @@ else {
   describe('the suite finds out a Postgres store that', () => {
     test.each(plantedPostgresFaults)('$fault', async ({ caughtBy, from, to }) => {
       const { library, planted } = sabotaged((text) => text.replace(from, to))
-      const found = await caseOf(library, caughtBy)
-        .run()
-        .catch((error: unknown) => error)
+      const found = await foundOut(library, caughtBy)
       expect(found).toBeInstanceOf(Error)
       expect(planted()).toBeGreaterThan(0)
       // A statement that PostgreSQL cannot even read would be found out by anything.
@@ -28,6 +26,19 @@ else {
     'with no fault planted the Postgres store keeps this: %s',
     (name) => caseOf(sabotaged((text) => text).library, name).run(),
   )
+}
+
+/** Some faults show only when two meet, which they do not do each time: the case has a bounded number of tries. */
+const tries = 25
+
+async function foundOut(library: ClientLibrary<pg.PoolClient>, name: string): Promise<unknown> {
+  for (let turn = 1; turn <= tries; turn++) {
+    const found = await caseOf(library, name)
+      .run()
+      .catch((error: unknown) => error)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 function caseOf(library: ClientLibrary<pg.PoolClient>, name: PlantedPostgresFault['caughtBy']) {
