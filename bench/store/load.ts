@@ -80,6 +80,7 @@ function reservation(key: string): Reservation {
     fingerprints: ['sha256-v1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' as Fingerprint],
     onLeaseOver: 'doubt',
     onExpired: 'run',
+    onNew: 'take',
     leaseMs: 30_000,
     retentionMs: 86_400_000,
     tombstoneMs: 86_400_000,

@@ -28,6 +28,7 @@ export function reservation(changes: Partial<Reservation> = {}): Reservation {
     tombstoneMs,
     onLeaseOver: 'doubt',
     onExpired: 'run',
+    onNew: 'take',
     ...changes,
   }
 }

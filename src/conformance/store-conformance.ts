@@ -1,6 +1,7 @@
 import type { Capability, StoreHarness } from './harness.js'
 import { play, type Show } from './stage.js'
 import { answers } from './store/answers.js'
+import { askingFirst } from './store/asking-first.js'
 import { bounds } from './store/bounds.js'
 import { clocks } from './store/clocks.js'
 import { crowds } from './store/crowds.js'
@@ -53,6 +54,7 @@ interface Subject {
 
 const subjects: readonly Subject[] = [
   { subject: 'reserving', needs: [], promises: reserving },
+  { subject: 'asking first', needs: [], promises: askingFirst },
   { subject: 'releasing', needs: [], promises: releasing },
   { subject: 'refusals', needs: [], promises: refusals },
   { subject: 'crowds', needs: [], promises: crowds },

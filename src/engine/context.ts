@@ -5,10 +5,13 @@ import type { Log } from '../kernel/log.js'
 import type { Abandoned } from './abandoned.js'
 import type { Background } from './background.js'
 import type { BoundedStore } from './bounded-store.js'
+import type { Breaker } from './breaker.js'
 import { digestHex } from './digest.js'
 import type { Flights } from './flights.js'
 import type { Guarded } from './guarded.js'
+import type { Limiter } from './limiter.js'
 import type { Opening } from './opening.js'
+import type { Quotas } from './quotas.js'
 import type { Store } from './store.js'
 
 /** What all requests of one engine share. */
@@ -26,6 +29,11 @@ export interface Context<Tx> {
   readonly abandoned: Abandoned
   readonly background: Background
   readonly flights: Flights
+  readonly breaker: Breaker
+  /** `undefined` when nobody has a quota. */
+  readonly quotas: Quotas | undefined
+  /** `undefined` when an answer may be asked for as often as one likes. */
+  readonly replays: Limiter | undefined
 }
 
 /** Whom an event is about, with the key as a digest. */

@@ -5,6 +5,7 @@ import { backoffs, defaults } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
 import type { Guarded } from './guarded.js'
 import { type Outcome, refusal } from './outcome.js'
+import { refusedReplay } from './refused-replay.js'
 
 /**
  * What a duplicate gets while the first still runs: a refusal, an acceptance, or, where it may wait, the result.
@@ -27,6 +28,8 @@ export async function sharedOutcome<Tx>(
     return refusal(error)
   }
   if (outcome.kind !== 'answered' || !outcome.stored) return undefined
+  const refused = await refusedReplay(context, guarded, outcome.answer)
+  if (refused !== undefined) return refused
   events.emit('shared', () => subjectOf(guarded))
   return { ...outcome, replayed: true }
 }

@@ -8,15 +8,19 @@ import { consoleLog, type Log, loggingSafely } from '../kernel/log.js'
 import { abandoned } from './abandoned.js'
 import { background } from './background.js'
 import { boundedStore } from './bounded-store.js'
+import { breaker } from './breaker.js'
 import type { Context } from './context.js'
 import { execute } from './executing.js'
 import { flights } from './flights.js'
 import type { Guarded } from './guarded.js'
 import { keyOf } from './key.js'
+import { type Limiter, limiterOf, type Rate } from './limiter.js'
 import { opening } from './opening.js'
 import type { Outcome } from './outcome.js'
 import { type Accepted, type Done, errorToAnswer, plainResult, plainSource, valueToAnswer } from './plain.js'
 import { type Concurrency, type Policy, type PolicyOptions, policyOf } from './policy.js'
+import { type QuotaOptions, quotasOf } from './quotas.js'
+import type { RecordName, StoredRecord } from './record.js'
 import { type ScopeParts, scopeOf } from './scope.js'
 import type { Store } from './store.js'
 import type { Work } from './work.js'
@@ -25,6 +29,10 @@ export interface EngineOptions<Tx> {
   readonly store: Store<Tx>
   /** How long a step of the store may take before the request is refused. */
   readonly storeTimeout?: Duration
+  /** How much one tenant may take up. Without it nobody is limited. */
+  readonly quotas?: QuotaOptions
+  /** How often the answer to one key may be given again: a rate for this process, or a limiter that all nodes share. */
+  readonly replays?: Rate | Limiter
   readonly log?: Log
   readonly clock?: Clock
   readonly chance?: Chance
@@ -57,6 +65,8 @@ export interface Engine<Tx> {
   ): Promise<RunResult<T, C>>
   /** What `run` and the HTTP door rest on: answers as bytes, every outcome in one union. */
   execute(guarded: Guarded<Tx>): Promise<Outcome>
+  /** The record of a key as the store has it, to look at. Whether it may run is only ever said by running it. */
+  find(name: RecordName): Promise<StoredRecord | undefined>
   on<Name extends EventName>(name: Name, listener: Listener<Name>): () => void
   /** Opens the store. Call it at start, so that a database that is missing or too old is found then. */
   open(): Promise<void>
@@ -100,6 +110,7 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
       return plainResult<T>(outcome) as RunResult<T, C>
     },
     execute: guard,
+    find: (name) => context.store.find(name),
     on: context.events.on,
     open: context.opening.open,
     close() {
@@ -135,6 +146,9 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
     abandoned: abandoned(bounded, clock, chance, inBackground),
     background: inBackground,
     flights: flights(),
+    breaker: breaker(clock, chance, events),
+    quotas: options.quotas && quotasOf(options.quotas, clock),
+    replays: options.replays && limiterOf(options.replays, 'replays'),
   }
 }
 

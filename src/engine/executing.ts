@@ -1,12 +1,14 @@
 import { within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
+import { personalShape } from '../kernel/personal.js'
 import { unavailable } from './bounded-store.js'
 import { type Context, subjectOf } from './context.js'
 import { meetInProgress, sharedOutcome, type Waited } from './duplicates.js'
 import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
 import { type Outcome, refusal, unknownOutcome } from './outcome.js'
+import { refusedReplay } from './refused-replay.js'
 import { replay } from './replay.js'
 import { type Asked, reserve } from './reserving.js'
 import { runClaimed } from './running.js'
@@ -48,8 +50,10 @@ async function judge<Tx>(
     if (context.background.ended.aborted) return { kind: 'refused', error: new HapaxError('engine_closed') }
     let asked: Asked
     try {
-      await openedInTime(context)
-      asked = await reserve(context, guarded, fingerprint)
+      asked = await context.breaker.through(async () => {
+        await openedInTime(context)
+        return reserve(context, guarded, fingerprint)
+      })
     } catch (error) {
       // A busy store, a schema that does not fit or a recipe nobody knows is no outage: those never fail open.
       if (guarded.policy.failOpen && isHapaxError(error, 'idempotency_store_unavailable')) {
@@ -84,6 +88,7 @@ async function act<Tx>(
       const { generation, fence } = verdict.claim
       return runClaimed(context, guarded, { ...verdict, askedAt }, () => {
         events.emit('reserved', () => ({ ...subject(), generation, fence }))
+        tellPersonalKey(context, guarded)
         if (generation > 1) events.emit('reused_after_expiry', () => ({ ...subject(), generation }))
       })
     }
@@ -93,9 +98,12 @@ async function act<Tx>(
         events.emit('resumed', () => ({ ...subject(), attempt, fence, recoveryPoint }))
       })
     }
-    case 'completed':
+    case 'completed': {
+      const refused = await refusedReplay(context, guarded, verdict.answer)
+      if (refused !== undefined) return refused
       events.emit('replayed', subject)
       return replay(guarded.policy, verdict.record)
+    }
     case 'in_progress':
       return meetInProgress(context, guarded, verdict.leaseLeftMs, waited)
     case 'unknown': {
@@ -116,6 +124,11 @@ async function act<Tx>(
         ),
       }
   }
+}
+
+function tellPersonalKey<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>): void {
+  const shape = personalShape(guarded.key)
+  if (shape !== undefined) events.emit('key_looks_personal', () => ({ ...subjectOf(guarded), shape }))
 }
 
 function mismatch(): HapaxError {

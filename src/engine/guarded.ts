@@ -1,6 +1,6 @@
 import type { FingerprintSource } from './fingerprint/source.js'
 import type { Policy } from './policy.js'
-import type { Answer, RecordName } from './record.js'
+import type { Answer, RecordName, StoredAnswer } from './record.js'
 import type { Work } from './work.js'
 
 /**
@@ -13,6 +13,8 @@ export interface Guarded<Tx> extends RecordName {
   readonly handler: (work: Work<Tx>) => Promise<unknown>
   /** May take its time: the body of a response is read as it comes. */
   readonly toAnswer: (value: unknown) => Answer | Promise<Answer>
+  /** Whether this caller may be given an answer that was made before, for whoever asked then. Without it he may. */
+  readonly authorizeReplay?: (answer: StoredAnswer) => boolean | Promise<boolean>
   /** Only asked where the policy stores failures. */
   readonly errorToAnswer: (error: unknown) => Answer
 }

@@ -5,6 +5,7 @@ import { defaults, limits } from '../kernel/limits.js'
 import type { Log } from '../kernel/log.js'
 import type { OpaqueReason } from './canonical/canonical.js'
 import { type Fingerprinter, type FingerprintOptions, fingerprinter } from './fingerprint/fingerprinter.js'
+import type { Freshness } from './freshness.js'
 import { isName } from './name.js'
 import type { Answer } from './record.js'
 
@@ -37,6 +38,8 @@ export interface PolicyOptions {
   readonly onCrash?: 'unknown' | 'retry'
   /** What a key past its retention means: run as new, visibly counted, or refuse. */
   readonly onExpired?: 'run' | 'refuse'
+  /** Refuses a request that is new here, but older than its answer would be kept: it may have been answered before. */
+  readonly freshness?: Freshness
   readonly fingerprint?: FingerprintOptions
   /** Raise it when the shape of the answers changes. */
   readonly answerVersion?: number
@@ -61,6 +64,7 @@ export interface Policy<C extends Concurrency = Concurrency> {
   readonly meaningOf: (failure: unknown) => FailureMeaning
   readonly onCrash: 'unknown' | 'retry'
   readonly onExpired: 'run' | 'refuse'
+  readonly freshness: Freshness | undefined
   readonly fingerprinter: Fingerprinter
   readonly answerVersion: number
   readonly upgradeAnswer: ((answer: Answer, fromVersion: number) => Answer) | undefined
@@ -89,6 +93,7 @@ export function policyOf<C extends Concurrency>(
     meaningOf: typeof onError === 'function' ? onError : () => onError,
     onCrash: options.onCrash ?? 'unknown',
     onExpired: options.onExpired ?? 'run',
+    freshness: options.freshness,
     fingerprinter: fingerprinter({ ...options.fingerprint, onOpaque }),
     answerVersion: options.answerVersion ?? 1,
     upgradeAnswer: options.upgradeAnswer,
@@ -115,6 +120,7 @@ const choices: Readonly<Record<keyof PolicyOptions, readonly unknown[] | 'any'>>
   onError: ['retry', 'unknown', 'store'],
   onCrash: ['unknown', 'retry'],
   onExpired: ['run', 'refuse'],
+  freshness: 'any',
   fingerprint: 'any',
   answerVersion: 'any',
   upgradeAnswer: 'any',
@@ -153,10 +159,19 @@ function refuseContradictions(policy: Policy, options: PolicyOptions): void {
     refuse('retention must be longer than maxRun, or an answer expires before its first retry.')
   if (leaseMs < limits.leaseFloorMs) refuse(`lease must be at least ${formatDuration(limits.leaseFloorMs)}.`)
   if (maxRunMs < leaseMs) refuse('maxRun must not be shorter than the lease.')
+  refuseUnknownFreshness(policy, refuse)
   if (!Number.isSafeInteger(policy.answerVersion) || policy.answerVersion < 1)
     refuse('answerVersion must be a whole number from 1.')
   if (!Number.isSafeInteger(policy.maxAnswerBytes) || policy.maxAnswerBytes < 0)
     refuse('maxAnswerBytes must be a whole number.')
+}
+
+function refuseUnknownFreshness({ freshness, retentionMs }: Policy, refuse: (message: string) => never): void {
+  if (freshness === undefined) return
+  if (retentionMs === undefined) refuse('answers are kept for ever, so no request is too old. Leave freshness out.')
+  const isHeader = freshness.by === 'header' && typeof freshness.name === 'string' && freshness.name !== ''
+  if (freshness.by !== 'key' && !isHeader)
+    refuse("freshness is { by: 'key' }, or { by: 'header', name: 'repeatability-first-sent' }.")
 }
 
 function warnOfRisks(policy: Policy, log: Log): void {

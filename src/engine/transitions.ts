@@ -24,10 +24,13 @@ export function reserve(
   now: number,
   newId: () => number,
 ): Reserved {
-  if (current === undefined)
+  if (current === undefined) {
+    if (reservation.onNew === 'tell') return { verdict: { kind: 'new' } }
     return taken('reserved', fresh('none', reservation, now, { id: newId(), generation: 0, fence: 0 }))
+  }
   if (isExpired(current, now)) {
     if (reservation.onExpired === 'refuse') return { verdict: { kind: 'expired', generation: current.generation } }
+    if (reservation.onNew === 'tell') return { verdict: { kind: 'new' } }
     return taken('reserved', fresh('expired', reservation, now, current))
   }
   const comparison = compared(current, reservation)

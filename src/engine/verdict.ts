@@ -14,6 +14,8 @@ export interface Reservation extends RecordName {
   readonly tombstoneMs: number
   readonly onLeaseOver: OnLeaseOver
   readonly onExpired: 'run' | 'refuse'
+  /** What becomes of a key that is new, or new again: it is taken, or the verdict tells that it is and nothing changes. */
+  readonly onNew: 'take' | 'tell'
 }
 
 /** What the store answers to a reservation: closed, switched once. */
@@ -21,8 +23,10 @@ export type Verdict =
   | Judged
   /** The record's fingerprint was made by another recipe: compare under that one and reserve again. */
   | { readonly kind: 'incomparable'; readonly recipe: string }
+  /** The key could be taken as new, and the reservation wanted to be told so first. */
+  | { readonly kind: 'new' }
 
-/** What is left once the fingerprints could be compared. */
+/** What is left once the fingerprints could be compared and whoever is new was let in. */
 export type Judged =
   /** The key is new, or new again after expiry (`generation` above 1): run. */
   | { readonly kind: 'reserved'; readonly claim: Claim; readonly record: StoredRecord }

@@ -1,6 +1,7 @@
 /** What an adapter needs to translate a framework into the door's terms. */
 export type { Engine } from '../engine/engine.js'
 export type { Work } from '../engine/work.js'
+export { isAdded } from './added-headers.js'
 export { tooLarge } from './content-encoding.js'
 export type { Exchange, Reply } from './exchange.js'
 export { problemReply } from './problem.js'

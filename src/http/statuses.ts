@@ -7,14 +7,20 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   body_not_canonical: 400,
   fingerprint_header_missing: 400,
   body_encoding_invalid: 400,
+  first_sent_invalid: 400,
+  replay_forbidden: 403,
+  idempotency_key_unknown: 404,
   idempotency_key_in_progress: 409,
   outcome_unknown: 409,
   answer_withheld: 409,
   idempotency_key_expired: 410,
+  request_not_fresh: 412,
   body_too_large: 413,
   body_encoding_unsupported: 415,
   idempotency_key_reused_with_different_payload: 422,
   waiting_room_full: 429,
+  quota_exceeded: 429,
+  rate_exceeded: 429,
 }
 
 /** The status of an error: the table's, or else 500 for a bug and 503 for what may pass. */

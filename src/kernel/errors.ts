@@ -18,6 +18,16 @@ export const catalogue = {
   idempotency_key_malformed: entry('caller', false, 'The idempotency key breaks the syntax or the length in force.'),
   idempotency_key_reused_with_different_payload: entry('caller', false, 'The key was first used with another request.'),
   idempotency_key_in_progress: entry('caller', true, 'Another request with this key is still running.'),
+  idempotency_key_unknown: entry('caller', false, "There is no key like this here, or it is somebody else's."),
+  request_not_fresh: entry(
+    'caller',
+    false,
+    'The request was first made longer ago than answers are kept, so it may have been answered before.',
+  ),
+  first_sent_invalid: entry('caller', false, 'The request does not say when it was first sent.'),
+  replay_forbidden: entry('caller', false, 'The caller may not see the answer to this request any more.'),
+  quota_exceeded: entry('caller', true, 'The tenant holds, or makes, as many keys as it may.'),
+  rate_exceeded: entry('caller', true, 'The same was asked for too often.'),
   body_not_canonical: entry(
     'caller',
     false,

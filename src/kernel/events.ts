@@ -1,4 +1,5 @@
 import type { Log } from './log.js'
+import type { PersonalShape } from './personal.js'
 
 /** Whom an event is about. The key itself is in no event: `record` is a digest of scope and key. */
 export interface Subject {
@@ -45,6 +46,16 @@ export interface Events {
   claim_lost: Subject & { readonly fence: number }
   /** A handler ran longer than its policy allows; it is no longer waited for. */
   overran: Subject
+  /** A key that is new was not let in: its tenant's quota is used up, or the request is too old. */
+  turned_away: Subject & { readonly errorCode: string }
+  /** A stored answer was not given: it was asked for too often, or the caller may not see it any more. */
+  replay_refused: Subject & { readonly errorCode: string }
+  /** A key that is new looks like personal data: tell the client that sends them. */
+  key_looks_personal: Subject & { readonly shape: PersonalShape }
+  /** The store failed so often that it is left alone for a while: requests are refused at once. */
+  circuit_opened: { readonly failures: number; readonly openMs: number }
+  /** The store answers again. */
+  circuit_closed: Record<never, never>
   /** A step of the store failed or was too slow. */
   store_failed: { readonly step: string; readonly errorCode: string }
   /** The database was opened, and something about it is worth an operator's look: see `hapax doctor`. */
@@ -75,6 +86,11 @@ const named: Readonly<Record<EventName, true>> = {
   released: true,
   claim_lost: true,
   overran: true,
+  turned_away: true,
+  replay_refused: true,
+  key_looks_personal: true,
+  circuit_opened: true,
+  circuit_closed: true,
   store_failed: true,
   store_warned: true,
   ran_unprotected: true,

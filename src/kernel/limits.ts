@@ -36,6 +36,8 @@ export const defaults = {
   drainMs: 7 * second,
   /** After that they hear of it, and those that listen have this long to write down how they ended. */
   lastWordsMs: 2 * second,
+  /** How often a caller may ask how its keys stand: once a second is more than enough to follow one. */
+  statusAsks: { most: 60, per: '1m' },
 } as const
 
 export const limits = {
@@ -55,6 +57,10 @@ export const limits = {
   leaseFloorMs: 100,
   /** Reservations without a reply that are looked for; more than this is an outage, and the sweeper's business. */
   abandoned: 1_000,
+  /** How far a client's clock may be ahead of ours before we stop to believe its dates. */
+  dateAheadMs: 5 * minute,
+  /** One failure of a store is an accident, this many in a row are an outage. */
+  failuresInARow: 5,
   /** Longer than any contract asks for, and far from the end of what a date can hold. */
   durationMs: 100 * 365 * day,
   /** Duplicates that wait in one process; the next one is told to come back. */
@@ -74,6 +80,8 @@ export const backoffs = {
   waiting: { firstMs: 20, maxMs: second },
   /** The store fails: trying again at once helps little and hurts it. */
   storing: { firstMs: 100, maxMs: 5 * second },
+  /** How long a store that is down is left alone: about as long as a caller waits before it tries again. */
+  circuit: { firstMs: 500, maxMs: 10 * second },
 } as const
 
 /** The embedded store. */

@@ -53,6 +53,7 @@ test('a decision carries what its reader needs: the right to write, the answer, 
       case 'mismatched':
       case 'incomparable':
       case 'expired':
+      case 'new':
         told[verdict.kind] = 'refused'
         return undefined
     }

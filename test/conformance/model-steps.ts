@@ -54,6 +54,7 @@ const aReservation = fc.record({
       retentionMs: fc.constantFrom(retentionMs, retentionMs, undefined),
       onLeaseOver: fc.constantFrom('resume' as const, 'doubt' as const),
       onExpired: fc.constantFrom('run' as const, 'run' as const, 'refuse' as const),
+      onNew: fc.constantFrom('take' as const, 'take' as const, 'tell' as const),
     })
     .map(({ name, ...rest }) => ({ ...name, ...rest, operation: 'model', leaseMs, tombstoneMs })),
 })

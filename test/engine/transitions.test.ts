@@ -18,6 +18,7 @@ const asked: Reservation = {
   tombstoneMs: 10_000,
   onLeaseOver: 'doubt',
   onExpired: 'run',
+  onNew: 'take',
 }
 const completion: Completion = {
   answer: { kind: 'kept', status: 201, headers: [], body: new Uint8Array([1]) },

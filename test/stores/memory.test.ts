@@ -15,6 +15,7 @@ const asked: Reservation = {
   tombstoneMs: 10_000,
   onLeaseOver: 'doubt',
   onExpired: 'run',
+  onNew: 'take',
 }
 
 test('a memory store says that it may forget', () => {

@@ -53,6 +53,7 @@ test('verdicts and states are closed unions that a switch exhausts', () => {
       case 'mismatched':
       case 'expired':
       case 'incomparable':
+      case 'new':
         return verdict.kind
     }
   }

@@ -48,6 +48,12 @@ export function postgresSteps(records: RecordTable): Steps {
 
   return {
     async reserve(reservation) {
+      if (reservation.onNew === 'tell') {
+        return judged(reservation, (current, now) => {
+          const { verdict, next } = transitions.reserve(current, reservation, now, () => current?.id ?? 0)
+          return { next, answer: verdict }
+        })
+      }
       for (let attempt = 1; attempt <= limits.contention; attempt++) {
         const inserted = await records.insert(reservation)
         if (inserted.kind === 'new')

@@ -19,6 +19,7 @@ export function reservation(key: string, changes: Partial<Reservation> = {}): Re
     tombstoneMs: 30 * days,
     onLeaseOver: 'doubt',
     onExpired: 'run',
+    onNew: 'take',
     ...changes,
   }
 }

@@ -1,0 +1,45 @@
+import { HapaxError } from '../kernel/errors.js'
+import { limits } from '../kernel/limits.js'
+import type { Guarded } from './guarded.js'
+import { timeInKey } from './key-time.js'
+
+/**
+ * How a request says when it was first made, so that one which comes after its answer was forgotten is not taken for
+ * a new one.
+ * - `key`: by the time in its key, if that is a UUIDv7 or a ULID. Other keys say nothing and are let in; ask for a format
+ *   that has a time where all must say it.
+ * - `header`: by a header like `repeatability-first-sent`, as an HTTP date or in RFC 3339. Every request must carry it.
+ */
+export type Freshness = { readonly by: 'key' } | { readonly by: 'header'; readonly name: string }
+
+/** Why a request is refused if its key is new; `undefined` when it is as fresh as its policy asks. */
+export function staleness<Tx>({ key, policy, source }: Guarded<Tx>, now: number): HapaxError | undefined {
+  const { freshness, retentionMs } = policy
+  if (freshness === undefined || retentionMs === undefined) return undefined
+  const madeAt = freshness.by === 'key' ? timeInKey(key) : timeOf(source.header?.(freshness.name.toLowerCase()))
+  if (madeAt === undefined) return freshness.by === 'key' ? undefined : unsaid(freshness.name)
+  const ageMs = now - madeAt
+  if (ageMs > retentionMs) return stale('It was first made longer ago than answers are kept, and may have run then.')
+  // Whoever could date a request ahead could send it again long after it was forgotten.
+  if (ageMs < -limits.dateAheadMs) return stale('It says that it was first made in the future; set the clock right.')
+  return undefined
+}
+
+const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
+const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
+
+function timeOf(text: string | undefined): number | undefined {
+  if (text === undefined || !(httpDate.test(text) || rfc3339.test(text))) return undefined
+  const time = Date.parse(text)
+  return Number.isNaN(time) ? undefined : time
+}
+
+function unsaid(header: string): HapaxError {
+  const message = `Send ${header} with the time of the first attempt, like "Tue, 15 Nov 2022 12:45:26 GMT".`
+  return new HapaxError('first_sent_invalid', message)
+}
+
+function stale(why: string): HapaxError {
+  const message = `${why} Find out whether it took effect; only then send it under a new key.`
+  return new HapaxError('request_not_fresh', message)
+}
