@@ -5,10 +5,17 @@ import type { Work } from '../http/port.js'
  * the commit has ended, and nothing may be made of the answer until then.
  */
 export function awaitedCommit<Tx>(work: Work<Tx>): { readonly work: Work<Tx>; readonly settled: () => Promise<void> } {
-  let committing: Promise<unknown> = Promise.resolve()
+  let committing: Promise<unknown> | undefined
   return {
     work: {
-      ...work,
+      generation: work.generation,
+      attempt: work.attempt,
+      recoveryPoint: work.recoveryPoint,
+      // Only asked for when the handler does: see the lease.
+      get signal() {
+        return work.signal
+      },
+      doubt: work.doubt,
       commit(body) {
         const commit = work.commit(body)
         committing = Promise.all([committing, commit])

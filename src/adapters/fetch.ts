@@ -4,6 +4,7 @@ import {
   type Exchange,
   type Reply,
   type RouteOptions,
+  refuseEventStream,
   routeOf,
   tooLarge,
   type Work,
@@ -36,6 +37,7 @@ export function guard<Tx>(
 function exchangeOf<Tx>(request: Request, handler: GuardedHandler<Tx>): Exchange<Tx> {
   const { pathname, search } = new URL(request.url)
   let body: Uint8Array<ArrayBuffer> = new Uint8Array()
+  const captured = capture()
   return {
     method: request.method,
     target: `${pathname}${search}`,
@@ -50,12 +52,29 @@ function exchangeOf<Tx>(request: Request, handler: GuardedHandler<Tx>): Exchange
       return body
     },
     // The body was read, so the handler is given a request that has it still. One that was empty was read as well.
-    run: async (work) => handler(new Request(request, { body: request.body === null ? null : body }), work),
-    captured: (value) => replyOf(value as Response),
+    async run(work) {
+      const response = await handler(new Request(request, { body: request.body === null ? null : body }), work)
+      // A stream that breaks off is a handler that throws: whatever it made of itself, it has not answered.
+      await captured(response)
+      return response
+    },
+    captured,
+  }
+}
+
+/** Reads a response once, however often it is asked for. */
+function capture(): (value: unknown) => Promise<Reply> {
+  const replies = new WeakMap<Response, Promise<Reply>>()
+  return (value) => {
+    const response = value as Response
+    const reply = replies.get(response) ?? replyOf(response)
+    replies.set(response, reply)
+    return reply
   }
 }
 
 async function replyOf(response: Response): Promise<Reply> {
+  refuseEventStream([...response.headers])
   const body = await bytesOf(response.body, Number.POSITIVE_INFINITY)
   return { status: response.status, headers: [...response.headers], body }
 }

@@ -1,9 +1,9 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { Reply } from '../http/port.js'
+import { isAdded, type Reply, refuseEventStream } from '../http/port.js'
 
 /** A response of node whose bytes do not leave: what is written into it is kept. */
 export interface HeldResponse {
-  /** Everything that was written, once it has been ended. Never rejects. */
+  /** Everything that was written, once it has been ended. Rejects when it was destroyed before. */
   readonly ended: Promise<Reply>
   /** Whether anything was written, or is being piped. */
   isBegun(): boolean
@@ -19,11 +19,18 @@ export function holdBack(response: ServerResponse): HeldResponse {
   let begun: Pick<Reply, 'status' | 'headers'> | undefined
   let isPiped = false
   let end: (reply: Reply) => void = () => {}
-  const ended = new Promise<Reply>((resolve) => {
+  let fail: (error: unknown) => void = () => {}
+  const ended = new Promise<Reply>((resolve, reject) => {
     end = resolve
+    fail = reject
   })
+  ended.catch(() => {})
   const begin = () => {
-    begun ??= { status: response.statusCode, headers: headersOf(response) }
+    if (begun === undefined) {
+      const headers = headersOf(response)
+      refuseEventStream(headers)
+      begun = { status: response.statusCode, headers }
+    }
     return begun
   }
   const keep = (chunk: unknown, encoding: unknown) => {
@@ -65,12 +72,21 @@ export function holdBack(response: ServerResponse): HeldResponse {
         return response
       },
     },
+    // A pipeline destroys its end when its source breaks off. The client shall still be told.
+    destroy: {
+      value(error?: unknown) {
+        fail(error ?? new Error('The response was destroyed before it was ended.'))
+        return response
+      },
+    },
   })
+  const reopen = keptOpen(response)
   return {
     ended,
     isBegun: () => begun !== undefined || isPiped,
     letGo() {
       restore()
+      reopen()
       response.off('pipe', onPipe)
       response.statusCode = statusCode
       for (const name of response.getHeaderNames()) response.removeHeader(name)
@@ -79,11 +95,42 @@ export function holdBack(response: ServerResponse): HeldResponse {
   }
 }
 
-/** Sends a reply. Headers that others have set before, such as those of CORS, stay where the reply has none of its own. */
+/**
+ * Hides that the client has gone away: a pipeline would give up on it, and what began is to be finished. The function
+ * that comes back tells it to all who listen.
+ */
+function keptOpen(response: ServerResponse): () => void {
+  const { emit } = response
+  const hidden = new Map<string, unknown>()
+  const isHidden = (name: string) => ({ get: () => false, set: (value: unknown) => void hidden.set(name, value) })
+  let isClosed = false
+  const restore = replaced(response, {
+    destroyed: isHidden('destroyed'),
+    _closed: isHidden('_closed'),
+    emit: {
+      value(event: string, ...given: unknown[]) {
+        if (event !== 'close') return emit.call(response, event, ...given)
+        isClosed = true
+        return true
+      },
+    },
+  })
+  return () => {
+    restore()
+    Object.assign(response, Object.fromEntries(hidden))
+    if (isClosed) response.emit('close')
+  }
+}
+
+/** Sends a reply. Headers that others have set before stay where the reply has none of its own; lists are joined. */
 export function send(response: ServerResponse, { status, headers, body }: Reply): void {
   response.statusCode = status
-  for (const [name] of headers) response.removeHeader(name)
-  for (const [name, value] of headers) response.appendHeader(name, value)
+  for (const [name] of headers) if (!isAdded(name)) response.removeHeader(name)
+  for (const [name, value] of headers) {
+    // The first caller's reply has been captured with what others had set before.
+    const isThere = isAdded(name) && [response.getHeader(name)].flat().includes(value)
+    if (!isThere) response.appendHeader(name, value)
+  }
   response.end(body)
 }
 

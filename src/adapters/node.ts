@@ -5,10 +5,12 @@ import {
   type Exchange,
   type Reply,
   type RouteOptions,
+  refuseEventStream,
   routeOf,
   tooLarge,
   type Work,
 } from '../http/port.js'
+import { send } from './held-response.js'
 
 /** What a handler of bare `node:http` is given beside the request: its work, and the body, which has been read. */
 export interface Given<Tx> {
@@ -50,7 +52,11 @@ function exchangeOf<Tx>(request: IncomingMessage, handler: NodeHandler<Tx>): Exc
       body = await bytesOf(request, limit)
       return body
     },
-    run: async (work) => handler(request, { work, body }),
+    async run(work) {
+      const reply = await handler(request, { work, body })
+      refuseEventStream(reply.headers)
+      return reply
+    },
     captured: async (value) => value as Reply,
   }
 }
@@ -68,10 +74,4 @@ function bytesOf(request: IncomingMessage, limit: number): Promise<Uint8Array> {
     request.on('end', () => resolve(Buffer.concat(chunks)))
     request.on('error', reject)
   })
-}
-
-function send(response: ServerResponse, { status, headers, body }: Reply): void {
-  response.statusCode = status
-  for (const [name, value] of headers) response.appendHeader(name, value)
-  response.end(body)
 }

@@ -1,6 +1,7 @@
 import { answers } from './http/answers.js'
 import { bodies } from './http/bodies.js'
 import { concurrency } from './http/concurrency.js'
+import { cors } from './http/cors.js'
 import { durability } from './http/durability.js'
 import { encodings } from './http/encodings.js'
 import { failures } from './http/failures.js'
@@ -9,6 +10,7 @@ import type { HttpHarness } from './http/harness.js'
 import { headers } from './http/headers.js'
 import { keys } from './http/keys.js'
 import { methods } from './http/methods.js'
+import { protection } from './http/protection.js'
 import { scopes } from './http/scopes.js'
 import { smuggling } from './http/smuggling.js'
 import { type HttpShow, playHttp } from './http/stage.js'
@@ -45,4 +47,6 @@ const subjects: Readonly<Record<string, Readonly<Record<string, HttpShow>>>> = {
   durability,
   'going away': goingAway,
   smuggling,
+  protection,
+  cors,
 }

@@ -18,6 +18,7 @@ import { releasing } from './store/releasing.js'
 import { reserving } from './store/reserving.js'
 import { transactionFaults } from './store/transaction-faults.js'
 import { transactions } from './store/transactions.js'
+import { usage } from './store/usage.js'
 
 /** One promise of the port. Hand it to any test runner. */
 export interface ConformanceCase {
@@ -67,6 +68,7 @@ const subjects: readonly Subject[] = [
   { subject: 'doubt', needs: [], promises: doubt },
   { subject: 'housekeeping', needs: [], promises: housekeeping },
   { subject: 'listing', needs: [], promises: listing },
+  { subject: 'usage', needs: [], promises: usage },
   { subject: 'bounds', needs: [], promises: bounds },
   { subject: 'transactions', needs: ['transactions'], promises: transactions },
   { subject: 'faults', needs: ['cut'], promises: faults },

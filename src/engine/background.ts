@@ -12,12 +12,15 @@ export interface Background {
   drain(patienceMs: number, lastWordsMs: number): Promise<void>
   /** Aborts when draining is over: nobody waits for what still runs. */
   readonly ended: AbortSignal
+  /** Calls back when `ended` aborts, or at once. Every request asks for this, and a listener of a signal costs more. */
+  onEnd(callback: () => void): () => void
 }
 
 export function background(clock: Clock): Background {
   const underWay = new Set<Promise<unknown>>()
   const end = new AbortController()
-  // Every claim and every waiting duplicate listens; each takes its listener away again.
+  const callbacks = new Set<() => void>()
+  // Every waiting duplicate listens, and takes its listener away again.
   setMaxListeners(0, end.signal)
 
   /** Waits for all that is under way, and for what follows from it, but no longer than `ms`. */
@@ -37,9 +40,15 @@ export function background(clock: Clock): Background {
       underWay.add(promise)
       return promise
     },
+    onEnd(callback) {
+      if (end.signal.aborted) callback()
+      else callbacks.add(callback)
+      return () => callbacks.delete(callback)
+    },
     async drain(patienceMs, lastWordsMs) {
       await settled(patienceMs)
       end.abort()
+      for (const callback of callbacks) callback()
       await settled(lastWordsMs)
     },
   }

@@ -4,7 +4,10 @@ import type { Emitter } from '../kernel/events.js'
 import type { Store } from './store.js'
 
 /** The steps of a store that one request waits for. */
-export type BoundedStore = Pick<Store, 'reserve' | 'renew' | 'complete' | 'release' | 'fail' | 'doubt' | 'find'>
+export type BoundedStore = Pick<
+  Store,
+  'reserve' | 'renew' | 'complete' | 'release' | 'fail' | 'doubt' | 'find' | 'usage'
+>
 
 /**
  * The same steps, each within a bound: whatever goes wrong in a store, the engine sees a HapaxError in bounded time
@@ -30,6 +33,7 @@ export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Cloc
     fail: (claim, failure) => bounded('fail', store.fail(claim, failure)),
     doubt: (claim, reason) => bounded('doubt', store.doubt(claim, reason)),
     find: (name) => bounded('find', store.find(name)),
+    usage: (tenant, atMost) => bounded('usage', store.usage(tenant, atMost)),
   }
 }
 

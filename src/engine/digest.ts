@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { framed } from './framed.js'
 import type { RecordName } from './record.js'
 
@@ -13,7 +13,7 @@ const digestBytes = 16
  * preimage of 128 bits, and two keys that are made to collide only harm the caller who made them.
  */
 export function recordDigest({ scope, key }: RecordName): Uint8Array {
-  return Uint8Array.from(framed(createHash('sha256'), [domain, scope, key]).digest().subarray(0, digestBytes))
+  return Uint8Array.from(hash('sha256', framed([domain, scope, key]), 'buffer').subarray(0, digestBytes))
 }
 
 /** The same digest as text, 32 characters. */

@@ -147,7 +147,7 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
     background: inBackground,
     flights: flights(),
     breaker: breaker(clock, chance, events),
-    quotas: options.quotas && quotasOf(options.quotas, clock),
+    quotas: options.quotas && quotasOf(options.quotas, { clock, store: bounded, events }),
     replays: options.replays && limiterOf(options.replays, 'replays'),
   }
 }

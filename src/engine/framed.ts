@@ -1,15 +1,23 @@
-import type { Hash, Hmac } from 'node:crypto'
-
-/** Feeds each part behind its length in bytes, so that no choice of parts reads like another one. */
-export function framed<H extends Hash | Hmac>(hash: H, parts: Iterable<string | Uint8Array>): H {
+/** Parts as one: each stands behind its length in bytes, so that no choice of parts reads like another one. */
+export function framed(parts: readonly (string | Uint8Array)[]): Buffer {
+  let size = 0
+  for (const part of parts) size += lengthBytes + lengthOf(part)
+  const whole = Buffer.allocUnsafe(size)
+  let at = 0
   for (const part of parts) {
-    const bytes = typeof part === 'string' ? Buffer.from(part) : part
-    const length = Buffer.allocUnsafe(lengthBytes)
-    length.writeUIntBE(bytes.byteLength, 0, lengthBytes)
-    hash.update(length).update(bytes)
+    const length = lengthOf(part)
+    whole.writeUIntBE(length, at, lengthBytes)
+    at += lengthBytes
+    if (typeof part === 'string') whole.write(part, at)
+    else whole.set(part, at)
+    at += length
   }
-  return hash
+  return whole
 }
 
 /** Holds every length a buffer can have. */
 const lengthBytes = 6
+
+function lengthOf(part: string | Uint8Array): number {
+  return typeof part === 'string' ? Buffer.byteLength(part) : part.byteLength
+}

@@ -1,6 +1,7 @@
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { endingOf } from './evidence.js'
 import type { Guarded } from './guarded.js'
+import type { Lease } from './lease.js'
 import { errorCodeOf } from './name.js'
 import type { Policy } from './policy.js'
 import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
@@ -29,7 +30,7 @@ export function heldWork<Tx>(
   guarded: Guarded<Tx>,
   claim: Claim,
   record: Pick<StoredRecord, 'attempt' | 'recoveryPoint'>,
-  signal: AbortSignal,
+  lease: Pick<Lease, 'signal'>,
 ): HeldWork<Tx> {
   let doubt: string | undefined
   let state: CommitState = { kind: 'none' }
@@ -71,7 +72,9 @@ export function heldWork<Tx>(
       generation: claim.generation,
       attempt: record.attempt,
       recoveryPoint: record.recoveryPoint,
-      signal,
+      get signal() {
+        return lease.signal
+      },
       doubt(reason) {
         if (state.kind === 'committed') {
           throw new HapaxError('already_answered', 'The answer is durable already; raise a doubt before work.commit.')

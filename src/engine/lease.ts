@@ -1,13 +1,19 @@
-import { type Clock, sleep } from '../kernel/clock.js'
+import type { Clock } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
+import type { Background } from './background.js'
 import type { BoundedStore } from './bounded-store.js'
 import type { Policy } from './policy.js'
 import type { Claim } from './record.js'
 
 /** A lease that is being kept. */
 export interface Lease {
-  /** Aborts when the claim is lost, could not be renewed in time, was held for `maxRun`, or the engine shuts down. */
+  /**
+   * Aborts when the claim is lost, could not be renewed in time, was held for `maxRun`, or the engine shuts down. Made
+   * when it is first asked for: a signal costs more than all the rest of a lease, and few handlers look at it.
+   */
   readonly signal: AbortSignal
+  /** Whether the signal has aborted, or would have. */
+  isOver(): boolean
   stop(): void
 }
 
@@ -16,8 +22,7 @@ export interface Surroundings {
   readonly clock: Clock
   /** When the claim was asked for, on the monotonic clock: the lease cannot have begun before. */
   readonly askedAt: number
-  /** Aborts when the engine no longer waits for what runs. */
-  readonly ended: AbortSignal
+  readonly background: Background
   readonly onLost: () => void
 }
 
@@ -27,61 +32,61 @@ export interface Surroundings {
  * the monotonic clock and by a timer that no silent store holds up, so that this side gives up first.
  */
 export function keepLease(claim: Claim, { leaseMs, maxRunMs }: Policy, around: Surroundings): Lease {
-  const { store, clock, askedAt, ended, onLost } = around
-  const lost = new AbortController()
-  const stopped = new AbortController()
+  const { store, clock, askedAt, background, onLost } = around
+  let isStopped = false
+  let reason: HapaxError | undefined
+  let controller: AbortController | undefined
 
   const lose = (message: string) => {
-    if (stopped.signal.aborted) return
+    if (isStopped) return
     onLost()
+    end(new HapaxError('claim_lost', message))
+  }
+  const end = (why: HapaxError) => {
     stop()
-    lost.abort(new HapaxError('claim_lost', message))
+    reason = why
+    controller?.abort(why)
   }
   const expireAfter = (sentAt: number) =>
     clock.after(Math.max(0, sentAt + leaseMs - clock.elapsed()), () => lose('The lease could not be renewed in time.'))
 
-  let cancelExpiry = expireAfter(askedAt)
-  const cancelMaxRun = clock.after(maxRunMs, () => lose('The handler ran longer than maxRun.'))
-  const end = () => {
-    stop()
-    lost.abort(new HapaxError('engine_closed'))
-  }
-  ended.addEventListener('abort', end, { once: true })
-
-  const stop = () => {
-    cancelExpiry()
-    cancelMaxRun()
-    ended.removeEventListener('abort', end)
-    stopped.abort()
-  }
-
-  /** The claim's state after one try to renew it. A store that fails leaves it as it was. */
-  async function renewOnce(): Promise<'held' | 'lost' | 'unsure'> {
+  async function renew(): Promise<void> {
     const sentAt = clock.elapsed()
-    try {
-      if (!(await store.renew(claim, leaseMs))) return 'lost'
-    } catch {
-      return 'unsure'
-    }
-    if (!stopped.signal.aborted) {
+    const state = await store.renew(claim, leaseMs).then(
+      (held) => (held ? 'held' : 'lost'),
+      // A store that fails leaves the claim as it was.
+      () => 'unsure',
+    )
+    if (isStopped) return
+    if (state === 'lost') return lose('Another holder has this key now.')
+    if (state === 'held') {
       cancelExpiry()
       cancelExpiry = expireAfter(sentAt)
     }
-    return 'held'
+    cancelRenewal = clock.after(state === 'held' ? leaseMs / 3 : leaseMs / 10, renew)
   }
 
-  async function keep(): Promise<void> {
-    let pauseMs = leaseMs / 3
-    for (;;) {
-      await sleep(clock, pauseMs, stopped.signal)
-      if (stopped.signal.aborted) return
-      const state = await renewOnce()
-      if (state === 'lost') return lose('Another holder has this key now.')
-      pauseMs = state === 'held' ? leaseMs / 3 : leaseMs / 10
-    }
+  let cancelExpiry = expireAfter(askedAt)
+  let cancelRenewal = clock.after(leaseMs / 3, renew)
+  const cancelMaxRun = clock.after(maxRunMs, () => lose('The handler ran longer than maxRun.'))
+  const cancelEnd = background.onEnd(() => end(new HapaxError('engine_closed')))
+
+  const stop = () => {
+    if (isStopped) return
+    isStopped = true
+    cancelExpiry()
+    cancelRenewal()
+    cancelMaxRun()
+    cancelEnd()
   }
 
-  if (ended.aborted) end()
-  else void keep()
-  return { signal: lost.signal, stop }
+  return {
+    get signal() {
+      controller ??= new AbortController()
+      if (reason !== undefined) controller.abort(reason)
+      return controller.signal
+    },
+    isOver: () => reason !== undefined,
+    stop,
+  }
 }

@@ -1,6 +1,10 @@
-import type { Clock } from '../kernel/clock.js'
+import { hash } from 'node:crypto'
 import { HapaxError } from '../kernel/errors.js'
+import { limits } from '../kernel/limits.js'
 import { type Limiter, limiterOf, overLimit, type Rate } from './limiter.js'
+import { quotaCounts } from './quota-counts.js'
+import type { QuotaGround } from './quota-ground.js'
+import { type Quota, quotaLimits } from './quota-limits.js'
 import type { Scope } from './scope.js'
 import { tenantOf } from './tenant.js'
 
@@ -8,6 +12,18 @@ import { tenantOf } from './tenant.js'
 export interface QuotaOptions {
   /** How fast it may use new keys: a rate for this process, or a limiter that all nodes share. */
   readonly newKeys?: Rate | Limiter
+  /**
+   * How many keys it may hold: those in use and those whose answers are kept. The store counts them, so that this holds
+   * for all nodes together: a node lets in 2.5 % (at least one key) between two counts, and two nodes that count at the
+   * same time are over by 5 % at most.
+   */
+  readonly activeKeys?: Quota
+  /**
+   * How many bytes the bodies of its kept answers may take, counted as the keys are. Nobody knows how long an answer
+   * will be: requests that are under way when the last byte is used may exceed this by their answers. A tenant with so
+   * many keys that they cannot be counted (`limits.countedKeys`) is over this too.
+   */
+  readonly storedBytes?: Quota
 }
 
 export interface Quotas {
@@ -15,14 +31,24 @@ export interface Quotas {
   admit(scope: Scope): Promise<void>
 }
 
-export function quotasOf({ newKeys }: QuotaOptions, clock: Clock): Quotas {
+/** The rate comes first: whoever asks too fast is turned away before anything is counted. */
+export function quotasOf(options: QuotaOptions, ground: QuotaGround): Quotas {
+  const { newKeys, activeKeys, storedBytes } = options
   const rate = newKeys && limiterOf(newKeys, 'quotas.newKeys')
+  const isCounted = activeKeys !== undefined || storedBytes !== undefined
+  const counts = isCounted ? quotaCounts(quotaLimits({ activeKeys, storedBytes }), ground) : undefined
   return {
     async admit(scope) {
-      const retryAfterMs = rate && (await overLimit(rate, `new-keys ${tenantOf(scope)}`, clock))
-      if (retryAfterMs === undefined) return
+      const tenant = tenantOf(scope)
+      const retryAfterMs = rate && (await overLimit(rate, limiterName(tenant), ground.clock))
+      if (retryAfterMs === undefined) return counts?.admit(tenant)
       const message = 'Too many new keys in a short time. Retries of keys that are known are not held up by this.'
       throw new HapaxError('quota_exceeded', message, { retryAfterMs })
     },
   }
+}
+
+/** Limiters keep names in columns of their own width; one that does not fit would let nobody in. */
+function limiterName(tenant: string): string {
+  return `new-keys ${tenant.length <= limits.limiterNameLength ? tenant : hash('sha256', tenant)}`
 }

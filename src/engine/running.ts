@@ -81,8 +81,8 @@ async function stillHeld<Tx>(context: Context<Tx>, { policy }: Guarded<Tx>, won:
 function started<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, { claim, record, askedAt }: Won): Run<Tx> {
   const { clock, store, background } = context
   const onLost = () => tellLost(context, guarded, claim)
-  const lease = keepLease(claim, guarded.policy, { store, clock, askedAt, ended: background.ended, onLost })
-  const held = heldWork(context.wholeStore, guarded, claim, record, lease.signal)
+  const lease = keepLease(claim, guarded.policy, { store, clock, askedAt, background, onLost })
+  const held = heldWork(context.wholeStore, guarded, claim, record, lease)
   return { context, guarded, claim, lease, held, startedAt: clock.elapsed() }
 }
 
@@ -162,7 +162,7 @@ async function durableAnswer<Tx>({ context, guarded, claim }: Run<Tx>): Promise<
 /** The claim is stale: somebody took over, evidence settled it, or a sweeper found it. The record says which. */
 async function readBack<Tx>(run: Run<Tx>, result: HandlerResult): Promise<Outcome> {
   const { context, guarded, claim, lease } = run
-  if (!lease.signal.aborted) tellLost(context, guarded, claim)
+  if (!lease.isOver()) tellLost(context, guarded, claim)
   const durable = await durableAnswer(run)
   if (durable !== undefined) return durable
   const record = await context.store.find(claim)
@@ -202,7 +202,7 @@ const unwritable: StoredAnswer = { kind: 'withheld', status: 200, headers: [], b
 function withheld<Tx>(run: Run<Tx>, result: HandlerResult): Outcome {
   tellCompleted(run, unwritable.status, 0)
   run.context.events.emit('withheld', () => ({ ...subjectOf(run.guarded), bytes: 0 }))
-  const message = 'The handler ran once, but what it returned cannot be written as JSON.'
+  const message = 'The handler ran once, but what it answered cannot be kept or sent. Do not send it again under a new key.'
   return { kind: 'refused', error: new HapaxError('answer_withheld', message, { cause: errorOf(result) }) }
 }
 

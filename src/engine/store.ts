@@ -51,6 +51,12 @@ export interface Store<Tx = never> {
   find(name: RecordName): Promise<StoredRecord | undefined>
   /** Pages in a stable order: a record that exists throughout appears once. */
   list(query: ListQuery): Promise<Page>
+  /**
+   * What a tenant takes up now, in all of its scopes: the scope that is `tenant`, and every scope that begins with it
+   * and a semicolon. Whatever has not expired counts. Looks for no more than `atMost` keys (lowered to
+   * `limits.countedKeys`): if there are as many, `keys` is that number and `bytes` is what those take.
+   */
+  usage(tenant: string, atMost: number): Promise<Usage>
 
   /**
    * Runs `body` in a transaction of the database, then the write it asks for, fenced, as the last statement before
@@ -114,6 +120,13 @@ export interface Settlement {
 export interface Reaped {
   readonly buried: number
   readonly deleted: number
+}
+
+export interface Usage {
+  /** Keys that are not free again: neither tombstones nor past their retention. */
+  readonly keys: number
+  /** What the bodies of their answers take. An answer that was withheld takes nothing. */
+  readonly bytes: number
 }
 
 export interface ListQuery {

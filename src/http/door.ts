@@ -8,10 +8,12 @@ import { systemChance } from '../kernel/chance.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { decoded } from './content-encoding.js'
 import type { Exchange, Handled, Reply } from './exchange.js'
+import { exposed } from './exposed.js'
 import { parseKeyHeader } from './header.js'
 import { keptHeaders } from './kept-headers.js'
 import { problemReply } from './problem.js'
 import type { Route } from './route.js'
+import { sendable } from './sendable.js'
 import { acceptedStatus } from './statuses.js'
 import { subjectOf } from './target.js'
 
@@ -27,12 +29,11 @@ export async function handle<Tx, Request>(
 ): Promise<Handled<Tx>> {
   if (!route.methods.includes(exchange.method))
     return { kind: 'unguarded', work: emptyWork(new AbortController().signal, notGuarded) }
-  try {
-    return { kind: 'reply', reply: await guarded(engine, exchange, route, request) }
-  } catch (error) {
-    if (isHapaxError(error)) return { kind: 'reply', reply: problemReply(error, route.profile) }
+  const reply = await guarded(engine, exchange, route, request).catch((error: unknown) => {
+    if (isHapaxError(error)) return problemReply(error, route.profile)
     throw error
-  }
+  })
+  return { kind: 'reply', reply: exposed(reply, exchange, route.profile) }
 }
 
 async function guarded<Tx, Request>(
@@ -41,14 +42,14 @@ async function guarded<Tx, Request>(
   route: Route<Request>,
   request: Request,
 ): Promise<Reply> {
-  const { policy, keepHeaders } = route
+  const { policy, keepHeaders, authorizeReplay } = route
   const key = keyFor(exchange, route)
   const scope: Scope = scopeOf(await route.scope(request))
   const source = {
     subject: subjectOf(exchange),
     mediaType: exchange.lines('content-type')[0],
     body: await decoded(await exchange.body(route.bodyLimit), exchange.lines('content-encoding'), route.bodyLimit),
-    header: (name: string) => exchange.lines(name)[0],
+    header: (name: string) => joined(exchange.lines(name)),
   }
   // What the application said in full, by what is kept of it: a handler may commit one answer and return another.
   const said = new Map<Reply['headers'], Reply>()
@@ -59,14 +60,20 @@ async function guarded<Tx, Request>(
     source,
     handler: (work) => exchange.run(work),
     async toAnswer(value) {
-      const reply = await exchange.captured(value)
+      const reply = sendable(await exchange.captured(value))
       const headers = keptHeaders(reply.headers, keepHeaders)
       said.set(headers, reply)
       return { ...reply, headers }
     },
+    ...(authorizeReplay && { authorizeReplay: (answer) => authorizeReplay(request, answer) }),
     errorToAnswer: (error) => problemReply(handlerFailed(error), route.profile),
   })
   return replyOf(outcome, route, request, said)
+}
+
+/** Lines of one name are one list. */
+function joined(lines: readonly string[]): string | undefined {
+  return lines.length === 0 ? undefined : lines.join(', ')
 }
 
 function notGuarded(): HapaxError {
@@ -93,7 +100,8 @@ async function replyOf<Request>(
       throw outcome.error
     case 'accepted': {
       const retryAfter = String(Math.max(1, Math.ceil(outcome.retryAfterMs / 1_000)))
-      return { status: acceptedStatus, headers: [['Retry-After', retryAfter], noStore], body: new Uint8Array() }
+      const headers = [['Location', route.statusAt], ['Retry-After', retryAfter], noStore] as const
+      return { status: acceptedStatus, headers, body: new Uint8Array() }
     }
     case 'answered': {
       const { answer, replayed, expiresAt } = outcome
@@ -118,7 +126,7 @@ function withoutCaching(headers: Reply['headers']): Reply['headers'] {
 
 /** The retry learns that it ran, how it was answered, and where to look for what it made. */
 function withheldReply<Request>({ status, headers }: StoredAnswer, { profile }: Route<Request>): Reply {
-  const message = `The request ran and was answered with ${status}, but the answer was too large to be kept. Do not send it again under a new key.`
+  const message = `The request ran and was answered with ${status}, but the answer could not be kept: it was too large, or could not be written down. Do not send it again under a new key.`
   const problem = problemReply(new HapaxError('answer_withheld', message), profile)
   const place = headers.filter(([name]) => name.toLowerCase() === 'location')
   return { ...problem, headers: [...problem.headers, ...place] }

@@ -1,7 +1,15 @@
 import type { Reply } from './exchange.js'
 
 /** What a replay carries of the first reply, unless a route names more. Without its encoding a body cannot be read. */
-const kept = ['content-type', 'content-encoding', 'location', 'content-location', 'etag', 'last-modified', 'link']
+const kept = new Set([
+  'content-type',
+  'content-encoding',
+  'location',
+  'content-location',
+  'etag',
+  'last-modified',
+  'link',
+])
 
 /** What never is: another client's cookies and credentials, and what belongs to one connection or one moment. */
 const never = new Set([
@@ -23,8 +31,10 @@ const never = new Set([
 
 /** The headers to store. A route may name more, but none that never is. */
 export function keptHeaders(headers: Reply['headers'], more: readonly string[]): Reply['headers'] {
-  const names = new Set([...kept, ...more.map((name) => name.toLowerCase())])
-  return headers.filter(([name]) => names.has(name.toLowerCase()) && !never.has(name.toLowerCase()))
+  return headers.filter(([given]) => {
+    const name = given.toLowerCase()
+    return (kept.has(name) || more.some((other) => other.toLowerCase() === name)) && !never.has(name)
+  })
 }
 
 export function isNeverKept(name: string): boolean {

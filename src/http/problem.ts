@@ -1,21 +1,23 @@
-import { catalogue, type HapaxError } from '../kernel/errors.js'
+import { catalogue, type ErrorCode, type HapaxError } from '../kernel/errors.js'
+import { again, ours } from './advice.js'
 import type { Reply } from './exchange.js'
 import type { ProblemFacts, Profile } from './profile.js'
 import { statusOf } from './statuses.js'
 
 /** An error of ours as a reply, in the shape of the profile. What went wrong inside is for the log and not for the client. */
 export function problemReply(error: HapaxError, profile: Profile): Reply {
-  const { code, fault, retryable, retryAfterMs = 1_000 } = error
-  const status = profile.statuses[code] ?? statusOf(code, fault)
+  const { code, retryable, retryAfterMs = 1_000 } = error
+  const status = statusIn(profile, code)
   const retryAfterSeconds = retryable ? Math.max(1, Math.ceil(retryAfterMs / 1_000)) : undefined
   const detail = status < 500 ? error.message : retryable ? again : ours
-  const facts: ProblemFacts = { code, status, title: catalogue[code].summary, detail, retryable, retryAfterSeconds }
+  const facts: ProblemFacts = { ...factsOf(profile, code), detail, retryable, retryAfterSeconds }
   const { mediaType, body, headers = [] } = profile.problem(facts)
   return {
     status,
     headers: [
       ['Content-Type', mediaType],
       ['Cache-Control', 'no-store'],
+      ['Link', linksOf(profile, facts)],
       ...(retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)] as const]),
       ...headers,
     ],
@@ -23,5 +25,30 @@ export function problemReply(error: HapaxError, profile: Profile): Reply {
   }
 }
 
-const again = 'Send the same request with the same key again: it is safe to retry.'
-const ours = 'This has to be mended on our side; a retry does not help before.'
+/** The status of a code under a profile. */
+export function statusIn({ statuses }: Profile, code: ErrorCode): number {
+  return statuses[code] ?? statusOf(code, catalogue[code].fault)
+}
+
+/** What is the same of every problem of one code. */
+export function factsOf(profile: Profile, code: ErrorCode): Pick<ProblemFacts, 'code' | 'type' | 'status' | 'title'> {
+  const type = `${errorsPlace(profile)}#${code}`
+  return { code, type, status: statusIn(profile, code), title: catalogue[code].summary }
+}
+
+export function errorsPlace({ docs }: Profile): string {
+  return `${withoutSlash(docs)}/errors`
+}
+
+function policyPlace({ docs }: Profile): string {
+  return `${withoutSlash(docs)}/policy`
+}
+
+/** For people and for programs, also where the shape of the profile has no room for a link. */
+function linksOf(profile: Profile, { type }: ProblemFacts): string {
+  return `<${type}>; rel="describedby"; type="text/html", <${policyPlace(profile)}>; rel="describedby"; type="application/json"`
+}
+
+function withoutSlash(docs: string): string {
+  return docs.endsWith('/') ? docs.slice(0, -1) : docs
+}

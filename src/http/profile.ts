@@ -5,6 +5,8 @@ import type { KeyHeaderRules } from './header.js'
 /** What is told of a problem, before a profile gives it its shape. */
 export interface ProblemFacts {
   readonly code: ErrorCode
+  /** Where this code is explained: a place on the page of errors, under the `docs` of the profile. */
+  readonly type: string
   readonly status: number
   /** The same sentence for every problem of this code. */
   readonly title: string
@@ -18,7 +20,7 @@ export interface ProblemFacts {
 export interface ProblemShape {
   readonly mediaType: string
   readonly body: unknown
-  /** Beside `Content-Type`, `Cache-Control` and `Retry-After`, which every problem has. */
+  /** Beside `Content-Type`, `Cache-Control`, `Link` and `Retry-After`, which every problem has. */
   readonly headers?: readonly (readonly [name: string, value: string])[]
 }
 
@@ -35,6 +37,11 @@ export type ProfileDefaults = Pick<PolicyOptions, 'retention' | 'lease' | 'onErr
 /** What an API has published about its keys, as data. */
 export interface Profile {
   readonly name: string
+  /**
+   * Where the API serves its contract: a path, or an absolute address. The page of errors is expected at `/errors` under
+   * it, and the policy at `/policy`; every problem points to both.
+   */
+  readonly docs: string
   /** In lower case. */
   readonly header: string
   readonly key: KeyHeaderRules

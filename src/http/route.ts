@@ -1,9 +1,11 @@
 import type { Engine } from '../engine/engine.js'
 import { valueToAnswer } from '../engine/plain.js'
 import type { Policy, PolicyOptions } from '../engine/policy.js'
+import type { StoredAnswer } from '../engine/record.js'
 import type { ScopeParts } from '../engine/scope.js'
 import { HapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
+import { publish } from './contract.js'
 import type { Reply } from './exchange.js'
 import type { KeyHeaderRules } from './header.js'
 import { isNeverKept } from './kept-headers.js'
@@ -27,6 +29,13 @@ export interface RouteOptions<Request> extends PolicyOptions {
    * as JSON. `undefined` when there is nothing newer to say than that reply.
    */
   readonly currentState?: (stored: Reply, request: Request) => unknown
+  /**
+   * Whether this caller may still be given the stored answer, for rights that can be taken away between a request and its
+   * retry. Authentication and authorisation run before the guard anyway, on a replay too.
+   */
+  readonly authorizeReplay?: (request: Request, stored: StoredAnswer) => boolean | Promise<boolean>
+  /** With `concurrency: 'accept'`: the path of the status route, where a duplicate may ask how its key stands. */
+  readonly statusAt?: string
   /** Headers of the reply that a replay carries too. */
   readonly keepHeaders?: readonly string[]
   /** The longest body that is read, in bytes. */
@@ -44,31 +53,67 @@ export interface Route<Request> {
   readonly profile: Profile
   readonly keepHeaders: readonly string[]
   readonly bodyLimit: number
+  readonly authorizeReplay: RouteOptions<Request>['authorizeReplay']
+  readonly statusAt: string
   /** What a replay returns, given what is stored. */
   readonly replay: (stored: Reply, request: Request) => Promise<Reply>
 }
 
 export function routeOf<Tx, Request>(engine: Engine<Tx>, options: RouteOptions<Request>): Route<Request> {
-  const { scope, key = 'required', methods = ['POST', 'PATCH'], profile: published = ietf, keyRules } = options
-  const { keepHeaders = [], bodyLimit = defaults.bodyLimitBytes, currentState, ...rest } = options
-  const { scope: _scope, key: _key, methods: _methods, profile: _profile, keyRules: _rules, ...said } = rest
-  if (typeof scope !== 'function') {
-    const message = `Route "${options.name}" has no scope: give a function from the authenticated request to its tenant.`
-    throw new HapaxError('scope_missing', message)
-  }
-  const forbidden = keepHeaders.find(isNeverKept)
-  if (forbidden !== undefined)
-    throw new HapaxError('policy_invalid', `Route "${options.name}": ${forbidden} is never replayed; leave it out.`)
-  const policy = engine.policy({ ...published.defaults, ...withoutAbsent(said) })
-  const profile = { ...published, key: { ...published.key, ...withoutAbsent(keyRules ?? {}) } }
-  const replay = replayOf(options.name, profile, currentState)
-  return { policy, scope, key, methods, profile, keepHeaders, bodyLimit, replay }
+  const { scope, key = 'required', methods = ['POST', 'PATCH'], profile: published = ietf, keyRules = {} } = options
+  const { keepHeaders = [], bodyLimit = defaults.bodyLimitBytes, authorizeReplay, statusAt = '' } = options
+  refuseContradictions(options)
+  const policy = engine.policy({ ...published.defaults, ...policyOptionsOf(options) })
+  const profile = { ...published, key: { ...published.key, ...withoutAbsent(keyRules) } }
+  const replay = replayOf(options.name, profile, options.currentState)
+  const checked = { policy, scope, key, methods, profile, keepHeaders, bodyLimit, authorizeReplay, statusAt, replay }
+  return publish(engine, checked, options)
+}
+
+/** What is said here and not in the policy. The compiler sees that none is missing. */
+const httpOptions: Readonly<Record<Exclude<keyof RouteOptions<never>, keyof PolicyOptions>, true>> = {
+  scope: true,
+  key: true,
+  methods: true,
+  profile: true,
+  keyRules: true,
+  currentState: true,
+  authorizeReplay: true,
+  statusAt: true,
+  keepHeaders: true,
+  bodyLimit: true,
+}
+
+function policyOptionsOf<Request>(options: RouteOptions<Request>): PolicyOptions {
+  const said = Object.entries(withoutAbsent(options)).filter(([name]) => !Object.hasOwn(httpOptions, name))
+  return Object.fromEntries(said) as unknown as PolicyOptions
 }
 
 /** An option that is `undefined` says nothing, so it must not hide what the profile says. */
 function withoutAbsent<T extends object>(options: T): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T
 }
+
+function refuseContradictions<Request>(options: RouteOptions<Request>): void {
+  const { name, scope, key, methods = [], keepHeaders = [], bodyLimit = 0, concurrency, statusAt } = options
+  const refuse = (message: string): never => {
+    throw new HapaxError('policy_invalid', `Route "${name}": ${message}`)
+  }
+  if (typeof scope !== 'function') {
+    const message = `Route "${name}" has no scope: give a function from the authenticated request to its tenant.`
+    throw new HapaxError('scope_missing', message)
+  }
+  if (key !== undefined && key !== 'required' && key !== 'optional') refuse('key is required or optional.')
+  const safe = methods.find((method) => !guardable.has(method))
+  if (safe !== undefined) refuse(`${safe} is never guarded; choose of ${[...guardable].join(', ')}.`)
+  const forbidden = keepHeaders.find(isNeverKept)
+  if (forbidden !== undefined) refuse(`${forbidden} is never replayed; leave it out.`)
+  if (!Number.isSafeInteger(bodyLimit) || bodyLimit < 0) refuse('bodyLimit is a whole number of bytes.')
+  if (concurrency === 'accept' && !statusAt)
+    refuse("with concurrency: 'accept', give statusAt: the path of keyStatus, where a duplicate may ask for its key.")
+}
+
+const guardable: ReadonlySet<string> = new Set<GuardedMethod>(['POST', 'PATCH', 'PUT', 'DELETE'])
 
 function replayOf<Request>(
   name: string,

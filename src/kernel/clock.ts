@@ -48,6 +48,15 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 export function within<T>(clock: Clock, ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(ms, () => reject(late()))
-    promise.then(resolve, reject).finally(cancel)
+    promise.then(
+      (value) => {
+        cancel()
+        resolve(value)
+      },
+      (error: unknown) => {
+        cancel()
+        reject(error)
+      },
+    )
   })
 }

@@ -36,6 +36,10 @@ export const defaults = {
   drainMs: 7 * second,
   /** After that they hear of it, and those that listen have this long to write down how they ended. */
   lastWordsMs: 2 * second,
+  /** A tenant that is full is not counted again for so long: counting costs the database, and room is made slowly. */
+  quotaHoldMs: second,
+  /** What a tenant that is full is told to wait: room is made by keys that expire, in minutes rather than seconds. */
+  quotaRetryAfterMs: 30 * second,
   /** How often a caller may ask how its keys stand: once a second is more than enough to follow one. */
   statusAsks: { most: 60, per: '1m' },
 } as const
@@ -65,12 +69,24 @@ export const limits = {
   durationMs: 100 * 365 * day,
   /** Duplicates that wait in one process; the next one is told to come back. */
   waiters: 1_000,
+  /** Items of one request that run at once: enough to keep a store busy, too few to take it from everybody else. */
+  itemsAtOnce: 16,
   /** Rows per sweep or reap, so that traffic never waits behind a long transaction. */
   batch: 1_000,
   /** How often a step judges a record anew that others keep changing, before it says that the store is busy. */
   contention: 10,
   /** Rows per page of a list. */
   page: 1_000,
+  /** The part of a quota that a node lets in between two counts: two nodes that count at once are over it by 5 % at most. */
+  quotaShare: 0.025,
+  /** Keys of one tenant that are counted: to count more takes a database longer than a request may wait. */
+  countedKeys: 1_000_000,
+  /** How often a tenant is counted in vain for one key, while keys that are under way may take the rest of its quota. */
+  recounts: 3,
+  /** Tenants whose last count a process remembers: a few megabytes. One that is forgotten is counted anew. */
+  countedTenants: 10_000,
+  /** A tenant's name as a limiter is given it; a longer one is hashed, since the columns of limiters are short. */
+  limiterNameLength: 128,
   /** Operations that share one commit of the embedded store. */
   commitBatch: 128,
 } as const

@@ -1,6 +1,7 @@
 import { boundedLimit } from '../engine/limit.js'
 import type { RecordName, StoredAnswer, StoredRecord } from '../engine/record.js'
 import type { Store } from '../engine/store.js'
+import { tenantOf } from '../engine/tenant.js'
 import * as transitions from '../engine/transitions.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
 import { limits } from '../kernel/limits.js'
@@ -22,11 +23,8 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
   const records = new Map<string, StoredRecord>()
   let lastId = 0
 
-  // Copied on the way out and on the way in: whoever overwrites his own bytes later changes nothing here.
-  const get = (name: RecordName) => {
-    const record = records.get(address(name))
-    return record && copyOf(record)
-  }
+  // Copied on the way in, and whatever stays here on the way out: whoever overwrites his own bytes later changes nothing.
+  const get = (name: RecordName) => records.get(address(name))
   const put = (next: StoredRecord) => records.set(address(next), copyOf(next))
 
   /** Writes what a transition gave; a refused one changes nothing. */
@@ -43,8 +41,9 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
 
     async reserve(reservation) {
       const { verdict, next } = transitions.reserve(get(reservation), reservation, clock.now(), () => ++lastId)
-      write(next)
-      return verdict
+      if (write(next) || verdict.kind !== 'completed') return verdict
+      const record = copyOf(verdict.record)
+      return { ...verdict, answer: record.answer ?? verdict.answer, record }
     },
     async renew(claim, leaseMs) {
       return write(transitions.renew(get(claim), claim, leaseMs, clock.now()))
@@ -100,7 +99,8 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     },
 
     async find(name) {
-      return get(name)
+      const record = get(name)
+      return record && copyOf(record)
     },
     async list({ scope, state, limit, after }) {
       const size = boundedLimit(limit, limits.page)
@@ -111,6 +111,19 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
         .sort((a, b) => a.id - b.id)
       const page = matching.slice(0, size).map(copyOf)
       return { records: page, next: matching.length > size ? String(page.at(-1)?.id) : undefined }
+    },
+    async usage(tenant, atMost) {
+      const most = boundedLimit(atMost, limits.countedKeys)
+      const now = clock.now()
+      let keys = 0
+      let bytes = 0
+      for (const record of records.values()) {
+        if (keys === most) break
+        if (tenantOf(record.scope) !== tenant || transitions.isExpired(record, now)) continue
+        keys++
+        bytes += record.answer?.kind === 'kept' ? record.answer.body.byteLength : 0
+      }
+      return { keys, bytes }
     },
   }
 }

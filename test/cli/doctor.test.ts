@@ -132,13 +132,18 @@ onPostgres('on a server', (url) => {
     const { owner, schema, role } = await given()
     const command = drivers[0] === 'pg' ? main : installedWith(drivers)
     const run = (...args: string[]) => hapax([...args, '--schema', schema], temporary(), command)
-    expect(run('migrate', url, '--dry-run').stdout).toBe('would apply 0001-records\n')
+    expect(run('migrate', url, '--dry-run').stdout).toBe('would apply 0001-records\nwould apply 0002-active-keys\n')
     const secret = new URL(url)
     secret.password = 'geheim'
     const { stdout } = run('migrate', secret.href, '--json')
-    expect(JSON.parse(stdout)).toMatchObject({ schema, from: 0, dryRun: false, migrations: ['0001-records'] })
+    expect(JSON.parse(stdout)).toMatchObject({
+      schema,
+      from: 0,
+      dryRun: false,
+      migrations: ['0001-records', '0002-active-keys'],
+    })
     expect(stdout).not.toContain('geheim')
-    expect(run('migrate', url).stdout).toBe('already up to date at version 1\n')
+    expect(run('migrate', url).stdout).toBe('already up to date at version 2\n')
 
     const serving = asRole(url, role)
     const before = run('doctor', serving)

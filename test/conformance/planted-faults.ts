@@ -200,6 +200,26 @@ export const plantedFaults: readonly PlantedFault[] = [
     }),
   },
   {
+    fault: 'counts a tenant together with those whose names begin alike',
+    caughtBy: 'a tenant is not counted for another whose name begins like its own',
+    plant: (store) => ({
+      async usage(tenant, atMost) {
+        const [own, other] = [await store.usage(tenant, atMost), await store.usage(`${tenant}-2`, atMost)]
+        return { keys: own.keys + other.keys, bytes: own.bytes + other.bytes }
+      },
+    }),
+  },
+  {
+    fault: 'leaves it to the reaper what counts',
+    caughtBy: 'whatever state a key is in, it counts until it is free again',
+    plant: (store, time) => ({ usage: (tenant, atMost) => atTime(time, 0, () => store.usage(tenant, atMost)) }),
+  },
+  {
+    fault: 'counts further than it was told',
+    caughtBy: 'no more keys are looked for than asked, over all scopes together',
+    plant: (store) => ({ usage: (tenant, atMost) => store.usage(tenant, 2 * atMost) }),
+  },
+  {
     fault: 'pages by how many records came before',
     caughtBy: 'pages are stable while records are added, change state and go',
     plant: (store) => ({

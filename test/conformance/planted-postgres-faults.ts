@@ -99,6 +99,30 @@ export const plantedPostgresFaults: readonly PlantedPostgresFault[] = [
     to: '$3::text IS NOT NULL',
   },
   {
+    fault: 'counts only the scope that is the tenant itself',
+    caughtBy: 'a tenant is counted over all of its scopes, on every node',
+    from: 'scope_id COLLATE "C" >= $2',
+    to: "'' = $2",
+  },
+  {
+    fault: 'counts whoever comes after the tenant',
+    caughtBy: 'a tenant is not counted for another whose name begins like its own',
+    from: 'scope_id COLLATE "C" < $3',
+    to: "'' < $3",
+  },
+  {
+    fault: 'counts tombstones',
+    caughtBy: 'a tombstone does not count, and a key used anew does',
+    from: /WHERE scope_id COLLATE "C" = \$1 AND status <> 'expired'/,
+    to: 'WHERE scope_id COLLATE "C" = $$1',
+  },
+  {
+    fault: 'counts by another clock',
+    caughtBy: 'whatever state a key is in, it counts until it is free again',
+    from: /(octet_length[\s\S]*?expires_at <= \(SELECT ).*?\.clock\(\)/,
+    to: '$1clock_timestamp()',
+  },
+  {
     fault: 'judges a renewal by another clock',
     caughtBy: 'renewing moves the end of the lease to so much from now',
     from: /(SET locked_until = t\.now[\s\S]*FROM \(SELECT ).*?\.clock\(\)/,

@@ -103,6 +103,7 @@ async function everyOperation(store: Store<unknown>, round: string): Promise<voi
   await store.reap(10)
   await store.find(completed)
   await store.list({ scope: completed.scope, state: 'completed', limit: 10 })
+  await store.usage('acme', 10)
   const inTransactions = await claimed(store, keyed('transactions'))
   const phase = { kind: 'checkpoint', ...checkpoint } as const
   await store.transaction?.(inTransactions, async () => ({ value: 'begun', write: phase }))

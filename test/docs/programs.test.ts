@@ -20,6 +20,12 @@ const run = promisify(execFile)
 
 const database = `docs_${process.pid}`
 
+/** What a reader has installed beside `hapax`. */
+const installed = [
+  ...['libsql', 'pg', 'fastify', 'express', 'rate-limiter-flexible', '@fastify/cors'],
+  ...['@types/node', '@types/pg', '@types/express'],
+]
+
 interface Program {
   readonly title: string
   readonly directory: string
@@ -35,9 +41,9 @@ const runnable = serverUrl === undefined ? programs.filter((program) => !wantPos
 beforeAll(async () => {
   await onServer(`CREATE DATABASE ${database}`)
   const modules = join(workplace, 'node_modules')
-  mkdirSync(join(modules, '@types'), { recursive: true })
+  for (const owner of ['@types', '@fastify']) mkdirSync(join(modules, owner), { recursive: true })
   symlinkSync(root, join(modules, 'hapax'))
-  for (const name of ['libsql', 'pg', '@types/node', '@types/pg'])
+  for (const name of installed)
     symlinkSync(join(root, 'node_modules', name), join(modules, name))
   for (const { directory, file, text } of programs) {
     mkdirSync(directory, { recursive: true })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { acme, ask, coffee, pay, post } from './payment-client.js'
+import { acme, ask, coffee, exchange, pay, post, rawPayment } from './payment-client.js'
 import type { SandboxProcess } from './sandbox-process.js'
 import { onEachDatabase, type TestDatabase } from './test-database.js'
 
@@ -50,18 +50,49 @@ onEachDatabase((fresh) => {
     })
   })
 
+  test('who asks and what for is looked at before a replay too, and the answer is shown to nobody else', async () => {
+    const key = randomUUID()
+    const created = await pay(sandbox, { key })
+    expect(created.status).toBe(201)
+    const revoked = await pay(sandbox, { key, tenant: { authorization: 'Bearer ohk_test_revoked' } })
+    expect(revoked).toMatchObject({ status: 401, json: { code: 'unauthenticated' } })
+    const invalid = await pay(sandbox, { key, body: { ...coffee, amountCents: 0 } })
+    expect(invalid).toMatchObject({ status: 400, json: { code: 'request_invalid' } })
+    for (const { text } of [revoked, invalid]) expect(text).not.toContain(String(created.json.id))
+    const again = await pay(sandbox, { key })
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([created.text, 'true'])
+  })
+
   test('404 for what does not exist, 405 with Allow for another method', async () => {
-    for (const path of ['/', '/payment', '/payments/', '/payments/a/b', '//', '/%zz']) {
+    for (const path of [
+      '/',
+      '/payment',
+      '/payments/',
+      '/payments/a/b',
+      '/payments/%00',
+      `/payments/${'x'.repeat(101)}`,
+      '//',
+      '/%zz',
+    ]) {
       expect(await ask(sandbox, path, { headers: acme })).toMatchObject({ status: 404, json: { code: 'not_found' } })
     }
     expect(await ask(sandbox, '/payments/pay_1', { headers: acme })).toMatchObject({
       status: 404,
       json: { code: 'payment_not_found' },
     })
+    const nowhere = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' }
+    expect(await ask(sandbox, '/nowhere', nowhere)).toMatchObject({ status: 404, json: { code: 'not_found' } })
     const onList = await ask(sandbox, '/payments', { headers: acme })
     expect([onList.status, onList.headers.get('allow')]).toEqual([405, 'POST'])
     const onOne = await ask(sandbox, '/payments/pay_1', { method: 'DELETE', headers: acme })
     expect([onOne.status, onOne.headers.get('allow')]).toEqual([405, 'GET'])
+  })
+
+  test('431 for a header of more than 16 kB, as a problem like any other', async () => {
+    const answer = await exchange(sandbox, rawPayment(coffee, [`X-Filler: ${'x'.repeat(17_000)}`]))
+    expect(answer).toMatch(/^HTTP\/1.1 431 /)
+    expect(answer).toMatch(/^content-type: application\/problem\+json\r$/im)
+    expect(answer).toContain('"code":"headers_too_large"')
   })
 
   test('every problem says type, title, status, detail, code and whether to retry, and is never cached', async () => {
@@ -69,7 +100,7 @@ onEachDatabase((fresh) => {
     expect(headers.get('content-type')).toBe(problemJson)
     expect(headers.get('cache-control')).toBe('no-store')
     expect(json).toEqual({
-      type: 'urn:problem-type:hapax:not_found',
+      type: 'urn:problem-type:sandbox:not_found',
       title: expect.any(String),
       status: 404,
       detail: expect.any(String),

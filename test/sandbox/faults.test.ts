@@ -93,3 +93,17 @@ test.concurrent('clients that send rubbish or leave in the middle stop nothing',
   expect((await pay(sandbox)).status).toBe(201)
   expect(sandbox.printed.stderr).toMatch(/^database: .*\n$/)
 })
+
+test.concurrent('whatever goes wrong, no key, no token and nothing of a body is printed', async () => {
+  const sandbox = await startSandbox()
+  const key = 'order-of-jane-doe'
+  const body = { customerId: 'cus_jane', amountCents: 450, currency: 'USD' }
+  expect((await pay(sandbox, { key, body })).status).toBe(201)
+  expect((await pay(sandbox, { key, body: { ...body, amountCents: 451 } })).status).toBe(422)
+  expect((await pay(sandbox, { key: `${key} ,`, body })).status).toBe(400)
+  await rm(sandbox.dataDir, { recursive: true })
+  expectUnavailable(await pay(sandbox, { key, body }))
+  expectUnavailable(await ask(sandbox, '/payments/pay_jane', { headers: acme }))
+  expect(sandbox.printed.stderr.trimEnd().split('\n').length).toBeGreaterThan(2)
+  expect(sandbox.printed.stdout + sandbox.printed.stderr).not.toMatch(/jane|ohk_test/)
+})

@@ -54,13 +54,17 @@ export async function exchange({ url }: SandboxProcess, request: string): Promis
   return text(socket)
 }
 
-/** A payment as bytes, with the header lines given. The connection closes behind the answer. */
-export function rawPayment(payment: unknown, headerLines: readonly string[]): string {
+/** A payment as bytes, with the header lines given. Unless it is kept alive, the connection closes behind the answer. */
+export function rawPayment(
+  payment: unknown,
+  headerLines: readonly string[],
+  connection: 'close' | 'keep-alive' = 'close',
+): string {
   const body = JSON.stringify(payment)
   const lines = [
     'POST /payments HTTP/1.1',
     'Host: sandbox',
-    'Connection: close',
+    `Connection: ${connection}`,
     'Authorization: Bearer ohk_test_acme',
     'Content-Type: application/json',
     `Content-Length: ${body.length}`,

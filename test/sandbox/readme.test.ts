@@ -7,11 +7,9 @@ const readme = readFileSync(new URL('../../examples/sandbox/README.md', import.m
 
 test('the lines of its README do what it says', async () => {
   const sandbox = await startSandbox()
-  const [create = '', find = ''] = readme.match(/(?<=```sh\n)curl .*?(?=\n```)/gs) ?? []
+  const [create = '', find = '', ...pages] = readme.match(/(?<=```sh\n)curl .*?(?=\n```)/gs) ?? []
   expect(create).toContain('http://127.0.0.1:3000/payments ')
-  const headers = Object.fromEntries(
-    [...create.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name, value]) => [name, value]),
-  )
+  const headers = headersOf(create)
   const [, body = ''] = /-d '([^']+)'/.exec(create) ?? []
 
   const send = (text: string) => ask(sandbox, '/payments', { method: 'POST', headers, body: text })
@@ -21,7 +19,22 @@ test('the lines of its README do what it says', async () => {
   expect([created.status, again.status, changed.status]).toEqual([201, 201, 422])
   expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([created.text, 'true'])
 
-  const [, path = ''] = /127\.0\.0\.1:3000(\S+)/.exec(find) ?? []
   const id = String(created.json.id)
-  expect((await ask(sandbox, path.replace('pay_…', id), { headers: acme })).text).toBe(created.text)
+  expect((await ask(sandbox, pathOf(find).replace('pay_…', id), { headers: acme })).text).toBe(created.text)
+
+  expect(pages.length).toBeGreaterThan(2)
+  for (const page of pages) {
+    const { status } = await fetch(sandbox.url + pathOf(page), { headers: headersOf(page) })
+    expect([page, status]).toEqual([page, 200])
+  }
 })
+
+function headersOf(curl: string): Record<string, string> {
+  return Object.fromEntries(
+    [...curl.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name = '', value = '']) => [name, value]),
+  )
+}
+
+function pathOf(curl: string): string {
+  return /127\.0\.0\.1:3000(\S+)/.exec(curl)?.[1] ?? ''
+}

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
-import { pay } from './payment-client.js'
+import { coffee, pay, rawPayment } from './payment-client.js'
 import type { SandboxProcess } from './sandbox-process.js'
 import { onEachDatabase, untilRunning } from './test-database.js'
 
@@ -30,6 +31,25 @@ onEachDatabase((fresh) => {
     const startedAt = performance.now()
     expect(await sandbox.stop('SIGTERM')).toBe(0)
     expect(performance.now() - startedAt).toBeLessThan(3_000)
+  })
+
+  test.concurrent('whoever still asks on an open connection is told to come back, and that one closes', async () => {
+    const database = await fresh()
+    const sandbox = await database.start({ SANDBOX_DELAY_MS: '2000' })
+    const { hostname, port } = new URL(sandbox.url)
+    const open = connect({ host: hostname, port: Number(port) })
+    const answers = text(open)
+    open.write(rawPayment(coffee, ['Idempotency-Key: k'], 'keep-alive'))
+    await untilRunning(database, 'k')
+    const exited = sandbox.stop('SIGTERM')
+    await stopping(sandbox)
+    open.write(rawPayment(coffee, ['Idempotency-Key: late'], 'keep-alive'))
+    const [, first, second] = (await answers).split('HTTP/1.1 ')
+    expect(first).toMatch(/^201 /)
+    expect(second).toMatch(/^503 .*"code":"engine_closed"/s)
+    expect(second).toMatch(/^connection: close\r$/im)
+    expect(await exited).toBe(0)
+    expect(await database.recordsOf('late')).toEqual([])
   })
 
   test.concurrent('the Ctrl-C that npm passes on a second time is the same Ctrl-C', async () => {

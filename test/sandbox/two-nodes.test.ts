@@ -77,6 +77,31 @@ onPostgres('two nodes on PostgreSQL', () => {
     expect(await database.paymentsOf()).toEqual([id])
   })
 
+  test.concurrent('killed when its payment was written and not committed: there is none, until the other node creates it', async () => {
+    const database = await postgresTestDatabase()
+    const wire = await postgresWire(database.url)
+    atEnd(() => wire.close())
+    const a = await startSandbox({ env: { DATABASE_URL: wire.url, SANDBOX_LEASE_SECONDS: '1' } })
+    const b = await database.start()
+    const [written, killed] = [gate(), gate()]
+    wire.rule(async ({ word }) => {
+      if (word !== 'COMMIT') return 'pass'
+      written.open()
+      await killed.opened
+      return 'cut before'
+    })
+    const running = pay(a, { key: 'k' }).catch(() => 'cut off')
+    await written.opened
+    await a.stop('SIGKILL')
+    killed.open()
+    expect(await running).toBe('cut off')
+
+    expect(await database.paymentsOf()).toEqual([])
+    const created = await onceCreated(b, 'k')
+    expect(created.headers.get('idempotent-replayed')).toBeNull()
+    expect(await database.paymentsOf()).toEqual([created.json.id])
+  })
+
   test.concurrent('of twenty that come to both at once one creates a payment; the others get it, or are told to wait', async () => {
     const [database, a, b] = await twoNodes()
     for (let round = 0; round < 5; round++) {

@@ -64,3 +64,16 @@ test.each([
   expect(plan).toHaveLength(1)
   expect(plan).toMatchObject([{ detail: expect.stringContaining(`USING INDEX ${index} `) }])
 })
+
+test('when a tenant is counted, two ranges of one index are walked', async () => {
+  const path = freshPath()
+  await migrateSqlite({ path })
+  const plan = looking(path, (database) =>
+    database.prepare<{ detail: string }>(`EXPLAIN QUERY PLAN ${recordQueries.usage}`).all(['a', 1, 'a;', 'a<', 1, 1]),
+  )
+  const scans = plan.map(({ detail }) => detail).filter((detail) => detail.includes('hapax_records'))
+  expect(scans).toEqual([
+    'SEARCH hapax_records USING INDEX hapax_records_scope (scope_id=?)',
+    'SEARCH hapax_records USING INDEX hapax_records_scope (scope_id>? AND scope_id<?)',
+  ])
+})

@@ -1,5 +1,6 @@
 import {
   type Engine,
+  type EngineOptions,
   type EventName,
   engine,
   eventNames,
@@ -28,14 +29,14 @@ export interface Bench {
   record(key: string): Promise<StoredRecord | undefined>
 }
 
-export function bench(inner?: Store): Bench {
+export function bench(inner?: Store, options: Omit<EngineOptions<never>, 'store'> = {}): Bench {
   const clock = manualClock()
   const kept = inner ?? memoryStore({ clock })
   const faults = faultyStore(kept)
   const events: EventName[] = []
   const logged: LogEntry[] = []
   const another = () => {
-    const made = engine({ store: faults.store, clock, log: (entry) => logged.push(entry) })
+    const made = engine({ ...options, store: faults.store, clock, log: (entry) => logged.push(entry) })
     for (const name of eventNames) made.on(name, () => events.push(name))
     return made
   }

@@ -1,33 +1,47 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { guarded } from './guarded.js'
-import { jsonBody } from './json-body.js'
-import { paymentRequestOf } from './payment-request.js'
+import type { FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify'
+import { guard } from 'hapax/fastify'
+import type { Transaction } from './database.js'
+import { type PaymentRequest, paymentRequestOf } from './payment-request.js'
 import { insertPayment, type Payment } from './payments.js'
-import { jsonReply, type Reply } from './reply.js'
 import type { Sandbox } from './sandbox.js'
 import { shown } from './show-payment.js'
-import { tenantOf } from './tenant.js'
+import { authenticate, tenantOf } from './tenant.js'
+import { bodyLimit } from './web-app.js'
 
 /** POST /payments. Who asks and what for is settled before the key is looked at. */
-export async function createPayment(sandbox: Sandbox, request: IncomingMessage): Promise<Reply> {
-  const { hapax, policy, database, delayMs } = sandbox
-  const tenant = tenantOf(request)
-  const { value, bytes } = await jsonBody(request)
-  const wanted = paymentRequestOf(value)
-  return guarded({ hapax, policy, tenant, request, input: bytes }, async (work) => {
-    if (delayMs > 0) await delay(delayMs, undefined, { signal: work.signal }).catch(() => work.signal.throwIfAborted())
-    const payment: Payment = {
-      ...wanted,
-      id: `pay_${randomUUID()}`,
-      tenant,
-      status: 'created',
-      createdAt: new Date().toISOString(),
-    }
-    return work.commit(async ({ tx }) => {
-      await tx.run(insertPayment(database.queries, payment))
-      return jsonReply(201, shown(payment), { Location: `/payments/${payment.id}` })
-    })
-  })
+export function createPayment({ hapax, database, delayMs, lease }: Sandbox): RouteShorthandOptionsWithHandler {
+  const policy = {
+    name: 'payments.create',
+    retention: '24h',
+    lease,
+    // The only effect of a payment is one transaction of this database. A crash rolls it back, so that a retry may
+    // simply run.
+    onCrash: 'retry',
+  } as const
+  return guard<Transaction, { Body: PaymentRequest }>(
+    hapax,
+    { ...policy, scope: tenantOf, methods: ['POST'], bodyLimit },
+    {
+      onRequest: authenticate,
+      preValidation: readPayment,
+      async handler({ work, body, tenant }, reply) {
+        if (delayMs > 0)
+          await delay(delayMs, undefined, { signal: work.signal }).catch(() => work.signal.throwIfAborted())
+        const id = `pay_${randomUUID()}`
+        const payment: Payment = { ...body, id, tenant, status: 'created', createdAt: new Date().toISOString() }
+        return work.commit(async ({ tx }) => {
+          await tx.run(insertPayment(database.queries, payment))
+          reply.code(201).header('Location', `/payments/${id}`)
+          return shown(payment)
+        })
+      },
+    },
+  )
+}
+
+/** A hook: the handler is given a payment, or is not called. */
+async function readPayment(request: FastifyRequest): Promise<void> {
+  request.body = paymentRequestOf(request.body)
 }

@@ -1,27 +1,27 @@
-import { once } from 'node:events'
-import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import { isHapaxError } from 'hapax'
-import { route } from './routes.js'
+import { addRoutes } from './routes.js'
 import { closeSandbox, openSandbox } from './sandbox.js'
-import { replyServer } from './server.js'
 import { type Settings, StartRefused, settingsFrom } from './settings.js'
 import { stopOnSignal } from './stopping.js'
+import { webApp } from './web-app.js'
 
 /** The sandbox as a program: opens its data, serves, says so in one line, and stops when it is told to. */
 async function start(): Promise<void> {
   const settings = settingsFrom(process.env)
   const sandbox = await openSandbox(settings)
-  const server = replyServer((request) => route(sandbox, request))
-  stopOnSignal(server, () => closeSandbox(sandbox))
-  await listen(server, settings)
+  const app = webApp()
+  addRoutes(app, sandbox)
+  stopOnSignal(app, () => closeSandbox(sandbox))
+  await listen(app, settings)
   console.error(`database: ${sandbox.database.name}`)
-  console.log(`ready ${addressOf(server)}`)
+  console.log(`ready ${addressOf(app)}`)
 }
 
-async function listen(server: Server, { host, port }: Settings): Promise<void> {
+async function listen(app: FastifyInstance, { host, port }: Settings): Promise<void> {
   try {
-    await once(server.listen(port, host), 'listening')
+    await app.listen({ host, port })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new StartRefused(
@@ -30,7 +30,7 @@ async function listen(server: Server, { host, port }: Settings): Promise<void> {
   }
 }
 
-function addressOf(server: Server): string {
+function addressOf({ server }: FastifyInstance): string {
   const { address, family, port } = server.address() as AddressInfo
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }

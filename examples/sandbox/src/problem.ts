@@ -1,4 +1,5 @@
-import { jsonReply, type Reply } from './reply.js'
+import type { FastifyReply } from 'fastify'
+import { catalogue } from 'hapax'
 
 /** What is told of a problem. `code` never changes; programs go by it. */
 export interface ProblemDetails {
@@ -8,14 +9,12 @@ export interface ProblemDetails {
   readonly title: string
   /** What was wrong with this request, and what to do. */
   readonly detail: string
-  /** Whether sending the same request with the same key again can help. */
-  readonly retryable?: boolean
-  /** In seconds. */
-  readonly retryAfter?: number | undefined
-  readonly headers?: Reply['headers']
+  /** In seconds; a problem that has it may pass. */
+  readonly retryAfter?: number
+  readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Thrown wherever a request ends early; the server sends it as RFC 9457 problem details. */
+/** Thrown wherever a request ends early; the error handler sends it as RFC 9457 problem details. */
 export class Problem extends Error {
   readonly details: ProblemDetails
 
@@ -25,17 +24,35 @@ export class Problem extends Error {
   }
 }
 
-export function problemReply(problem: ProblemDetails): Reply {
-  const { status, code, title, detail, retryable = false, retryAfter, headers } = problem
-  const type = `urn:problem-type:hapax:${code}`
-  return jsonReply(
-    status,
-    { type, title, status, detail, code, retryable, retry_after: retryAfter },
-    {
+/** The shape is that of the problems which Hapax itself sends, so that a client needs to know one only. */
+export function written(problem: ProblemDetails): { headers: Record<string, string>; body: string } {
+  const { status, code, title, detail, retryAfter, headers } = problem
+  // What Hapax knows, its page explains.
+  const type = code in catalogue ? `/idempotency/errors#${code}` : `urn:problem-type:sandbox:${code}`
+  const retryable = retryAfter !== undefined
+  return {
+    headers: {
       'Content-Type': 'application/problem+json',
       'Cache-Control': 'no-store',
-      ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+      ...(retryable && { 'Retry-After': String(retryAfter) }),
       ...headers,
     },
-  )
+    body: JSON.stringify({ type, title, status, detail, code, retryable, retry_after: retryAfter }),
+  }
+}
+
+export function sendProblem(reply: FastifyReply, problem: ProblemDetails): FastifyReply {
+  const { headers, body } = written(problem)
+  // As bytes, because Fastify adds a charset to a text, and this media type has none.
+  return reply.code(problem.status).headers(headers).send(Buffer.from(body))
+}
+
+export function mediaTypeUnsupported(): Problem {
+  return new Problem({
+    status: 415,
+    code: 'media_type_unsupported',
+    title: 'The body is of a kind that is not read here.',
+    detail: 'Send "Content-Type: application/json" and no Content-Encoding.',
+    headers: { 'Accept-Post': 'application/json' },
+  })
 }

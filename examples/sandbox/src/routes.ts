@@ -1,37 +1,41 @@
-import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, RouteShorthandOptionsWithHandler } from 'fastify'
 import { createPayment } from './create-payment.js'
+import { contract, errors, openApi } from './idempotency-pages.js'
 import { Problem } from './problem.js'
-import type { Reply } from './reply.js'
 import type { Sandbox } from './sandbox.js'
 import { showPayment } from './show-payment.js'
 
-/** Which part of the sandbox answers a request. */
-export async function route(sandbox: Sandbox, request: IncomingMessage): Promise<Reply> {
-  const [path = ''] = (request.url ?? '').split('?', 1)
-  if (path === '/payments') {
-    refuseOtherMethods(request, 'POST')
-    return createPayment(sandbox, request)
+/** Every path of the sandbox. */
+export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
+  app.decorateRequest('tenant', '')
+  const paths: readonly Path[] = [
+    ['POST', '/payments', createPayment(sandbox)],
+    // Plain characters only: what else a path may spell, a database may refuse.
+    ['GET', '/payments/:id(^[\\w-]+$)', showPayment(sandbox)],
+    ['GET', '/idempotency/policy', contract(sandbox)],
+    ['GET', '/idempotency/openapi.json', openApi(sandbox)],
+    ['GET', '/idempotency/errors', errors()],
+  ]
+  for (const [method, url, route] of paths) {
+    app.route({ ...route, method, url })
+    refuseOtherMethods(app, url, method)
   }
-  const id = /^\/payments\/([^/]+)$/.exec(path)?.[1]
-  if (id !== undefined) {
-    refuseOtherMethods(request, 'GET')
-    return showPayment(sandbox, request, id)
-  }
-  throw new Problem({
-    status: 404,
-    code: 'not_found',
-    title: 'There is nothing here.',
-    detail: 'The sandbox knows POST /payments and GET /payments/{id}.',
-  })
 }
 
-function refuseOtherMethods({ method }: IncomingMessage, allowed: string): void {
-  if (method === allowed) return
-  throw new Problem({
-    status: 405,
-    code: 'method_not_allowed',
-    title: 'This path does not know the method.',
-    detail: `Use ${allowed}.`,
-    headers: { Allow: allowed },
-  })
+type Path = readonly [method: 'GET' | 'POST', url: string, route: RouteShorthandOptionsWithHandler]
+
+/** Where Fastify would say that there is no such path. */
+function refuseOtherMethods(app: FastifyInstance, url: string, allowed: string): void {
+  const others = app.supportedMethods.filter((method) => method !== allowed)
+  const refuse = async () => {
+    throw new Problem({
+      status: 405,
+      code: 'method_not_allowed',
+      title: 'This path does not know the method.',
+      detail: `Use ${allowed}.`,
+      headers: { Allow: allowed },
+    })
+  }
+  // Before the body, which nobody needs.
+  app.route({ method: others, url, onRequest: refuse, handler: refuse })
 }

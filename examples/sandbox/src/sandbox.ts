@@ -1,26 +1,23 @@
-import { type Engine, engine, type Policy } from 'hapax'
+import { type Engine, engine } from 'hapax'
 import type { Database, Transaction } from './database.js'
 import { postgresDatabase } from './postgres-database.js'
 import type { DatabaseSettings, Settings } from './settings.js'
 import { sqliteDatabase } from './sqlite-database.js'
 
-/** What every request is given. */
-export interface Sandbox {
+/** What the routes are given. */
+export interface Sandbox extends Pick<Settings, 'delayMs' | 'lease'> {
   readonly hapax: Engine<Transaction>
-  readonly policy: Policy<'reject'>
   readonly database: Database
-  readonly delayMs: number
 }
 
 /** Opens the database and creates what is missing. */
 export async function openSandbox({ database: where, delayMs, lease }: Settings): Promise<Sandbox> {
   const database = await openDatabase(where)
   const hapax = engine({ store: database.store })
-  // The only effect of a payment is one transaction of this database. A crash rolls it back, so that a retry may
-  // simply run.
-  const policy = hapax.policy({ name: 'payments.create', retention: '24h', lease, onCrash: 'retry' })
+  // Whoever asked is told to retry; why, is for us.
+  hapax.on('store_failed', ({ step, errorCode }) => console.error(`${errorCode}: the database failed to ${step}`))
   await hapax.open()
-  return { hapax, policy, database, delayMs }
+  return { hapax, database, delayMs, lease }
 }
 
 /** Lets what is guarded finish within the engine's bound. */

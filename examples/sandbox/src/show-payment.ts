@@ -1,21 +1,26 @@
-import type { IncomingMessage } from 'node:http'
+import type { RouteShorthandOptionsWithHandler } from 'fastify'
 import { findPayment, type Payment, paymentOf } from './payments.js'
 import { Problem } from './problem.js'
-import { jsonReply, type Reply } from './reply.js'
 import type { Sandbox } from './sandbox.js'
-import { tenantOf } from './tenant.js'
+import { authenticate } from './tenant.js'
 
 /** GET /payments/:id. Another tenant's payment is answered like one that does not exist. */
-export async function showPayment({ database }: Sandbox, request: IncomingMessage, id: string): Promise<Reply> {
-  const { rows } = await database.query(findPayment(database.queries, tenantOf(request), id))
-  const [row] = rows
-  if (row !== undefined) return jsonReply(200, shown(paymentOf(row)))
-  throw new Problem({
-    status: 404,
-    code: 'payment_not_found',
-    title: 'There is no such payment.',
-    detail: 'Check the id; a payment is only shown to the tenant that created it.',
-  })
+export function showPayment({ database }: Sandbox): RouteShorthandOptionsWithHandler {
+  return {
+    onRequest: authenticate,
+    async handler({ tenant, params }) {
+      const { id } = params as { id: string }
+      const { rows } = await database.query(findPayment(database.queries, tenant, id))
+      const [row] = rows
+      if (row !== undefined) return shown(paymentOf(row))
+      throw new Problem({
+        status: 404,
+        code: 'payment_not_found',
+        title: 'There is no such payment.',
+        detail: 'Check the id; a payment is only shown to the tenant that created it.',
+      })
+    },
+  }
 }
 
 /** A payment as clients see it. */

@@ -47,16 +47,28 @@ export const answers: Readonly<Record<string, HttpShow>> = {
     assert.equal(first.text, 'one two three')
   },
 
-  'an answer that breaks off is a success to nobody': async ({ serve }) => {
+  'an answer that breaks off is a success to nobody, and the retry runs again': async ({ serve }) => {
     async function* broken() {
       yield Buffer.from('half of ')
       throw new Error('the source of the stream is gone')
     }
-    const { ask } = await serve({ handler: () => ({ status: 200, body: broken() }) })
-    for (const got of [await ask(), await ask()]) {
-      assert.ok(got.status >= 400, `half an answer came as ${got.status}`)
-      assert.doesNotMatch(got.text, /half of/)
-    }
+    const { ask, runs } = await serve({
+      handler: ({ work }) => ({ status: 200, body: work.attempt === 1 ? broken() : pieces('all of it') }),
+    })
+    const first = await ask()
+    assert.equal(first.status, 500, `half an answer came as ${first.status}`)
+    assert.doesNotMatch(first.text, /half of/)
+    const second = await ask()
+    assert.deepEqual([second.status, second.text, second.replayed], [200, 'all of it', false])
+    assert.equal(runs(), 2)
+  },
+
+  'a stream of events is refused, since nothing says that it ends': async ({ serve }) => {
+    const headers = [['Content-Type', 'text/event-stream']] as const
+    const { ask } = await serve({ handler: () => ({ status: 200, headers, body: pieces('data: 1\n\n') }) })
+    const { status, text } = await ask()
+    assert.equal(status, 500)
+    assert.doesNotMatch(text, /data:/)
   },
 
   'an answer that is given in work.commit reaches the first caller whole, and replays': async (stage) => {

@@ -62,6 +62,20 @@ export const bodies: Readonly<Record<string, HttpShow>> = {
     assert.equal(runs(), 1)
   },
 
+  'the same body under another version of the API is another request, where the route compares versions': async ({
+    serve,
+  }) => {
+    const { ask, runs } = await serve({
+      options: { fingerprint: { strategy: { kind: 'whole', headers: ['API-Version'] } } },
+    })
+    const under = (version: string) => ({ headers: { 'api-version': version } })
+    const first = await ask(under('2026-01-01'))
+    isReplayOf(await ask(under('2026-01-01')), first)
+    isProblem(await ask(under('2026-06-01')), 422, 'idempotency_key_reused_with_different_payload')
+    isProblem(await ask(), 422, 'idempotency_key_reused_with_different_payload')
+    assert.equal(runs(), 1)
+  },
+
   'a body over the limit is refused before anything runs, and the connection serves on': async ({ serve }) => {
     const { ask, runs } = await serve({ options: { bodyLimit: 1_000 } })
     const headers = { 'content-type': 'application/octet-stream' }

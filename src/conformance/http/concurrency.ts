@@ -51,11 +51,12 @@ export const concurrency: Readonly<Record<string, HttpShow>> = {
 
   'a caller that does not want to wait is told that its request was accepted': async ({ serve }) => {
     const { handler, started, ended } = slow()
-    const { ask, runs } = await serve({ options: { concurrency: 'accept' }, handler })
+    const { ask, runs } = await serve({ options: { concurrency: 'accept', statusAt }, handler })
     const first = ask()
     await started.opened
     const second = await ask()
     assert.equal(second.status, 202)
+    assert.equal(second.headers.get('location'), statusAt)
     saysWhen(second)
     assert.equal(second.headers.get('cache-control'), 'no-store')
     ended.open()
@@ -67,7 +68,7 @@ export const concurrency: Readonly<Record<string, HttpShow>> = {
   'another request under a key that is in use is told so, not to come back': async ({ serve }) => {
     for (const mode of ['reject', 'wait', 'accept'] as const) {
       const { handler, started, ended } = slow()
-      const { ask } = await serve({ options: { concurrency: mode }, handler })
+      const { ask } = await serve({ options: { concurrency: mode, statusAt }, handler })
       const first: Promise<Got> = ask({ key: mode })
       await started.opened
       const other = await ask({ key: mode, body: '{"amount":999}' })
@@ -77,6 +78,8 @@ export const concurrency: Readonly<Record<string, HttpShow>> = {
     }
   },
 }
+
+const statusAt = '/idempotency/status'
 
 const twenty = Array.from({ length: 20 })
 

@@ -28,6 +28,29 @@ export const goingAway: Readonly<Record<string, HttpShow>> = {
     assert.equal(runs(), 1)
   },
 
+  'when the client goes away in the middle of a stream, the retry gets all of it': async ({ serve, told }) => {
+    const started = gate()
+    const ended = gate()
+    async function* body() {
+      yield Buffer.from('one ')
+      started.open()
+      await ended.opened
+      yield Buffer.from('two')
+    }
+    const { ask, wire, settled, runs } = await serve({ handler: () => ({ status: 200, body: body() }) })
+    const completed = told('completed')
+    const { write, leave } = await wire()
+    write(whole)
+    await started.opened
+    await leave()
+    await settled()
+    ended.open()
+    await completed
+    const retry = await ask()
+    assert.deepEqual([retry.status, retry.text, retry.replayed], [200, 'one two', true])
+    assert.equal(runs(), 1)
+  },
+
   'when the client goes away before the answer is durable, the retry gets it': async ({ serve, store, told }) => {
     const { ask, wire, settled, runs } = await serve({})
     const completed = told('completed')

@@ -1,4 +1,4 @@
-import { type Engine, engine } from '../../engine/engine.js'
+import { type Engine, type EngineOptions, engine } from '../../engine/engine.js'
 import { systemClock, within } from '../../kernel/clock.js'
 import type { EventName } from '../../kernel/events.js'
 import { type Asking, ask, type Got, type Wire, wire } from './client.js'
@@ -8,6 +8,8 @@ import { type WaywardStore, waywardStore } from './wayward-store.js'
 /** What a case plays on: an engine over an empty store, and a server that is there once the case has said its routes. */
 export interface HttpStage {
   readonly store: WaywardStore
+  /** Says how the engine protects itself, before anything else is done with it. */
+  guardedBy(options: Omit<EngineOptions<never>, 'store' | 'log'>): void
   /** Guards and serves these routes, on a real port. */
   serve(...routes: readonly RouteSketch[]): Promise<Site>
   /** Resolves when the engine next tells of this. Ask before causing it. */
@@ -37,10 +39,13 @@ const patienceMs = 15_000
 /** Sets the stage, plays, and clears it, whatever happened. */
 export async function playHttp(harness: HttpHarness, show: HttpShow): Promise<void> {
   const store = waywardStore(await harness.store())
-  const hapax = engine({ store: store.store, log: () => {} })
+  let hapax = engine({ store: store.store, log: () => {} })
   const servers: Served[] = []
   const stage: HttpStage = {
     store,
+    guardedBy(options) {
+      hapax = engine({ ...options, store: store.store, log: () => {} })
+    },
     serve: (...routes) => serve(harness, hapax, routes, servers),
     told: (name) =>
       new Promise((resolve) => {

@@ -55,11 +55,10 @@ export function fingerprinter(options: FingerprintOptions = {}): Fingerprinter {
  * bodies makes two requests one. Strings that a client chooses freely travel as JSON, which also tells apart strings
  * that UTF-8 would not.
  */
-function made({ id, strategy, newHash }: Recipe, source: FingerprintSource, onOpaque: OnOpaque): Fingerprint {
+function made({ id, strategy, hashed }: Recipe, source: FingerprintSource, onOpaque: OnOpaque): Fingerprint {
   const { essence, parameters } = mediaTypeOf(source.mediaType)
   const about = [domain, id, JSON.stringify(source.subject), JSON.stringify([essence, parameters])]
-  const hex = framed(newHash(), [...about, ...payloadOf(strategy, source, onOpaque)]).digest('hex')
-  return `${id}:${hex}` as Fingerprint
+  return `${id}:${hashed(framed([...about, ...payloadOf(strategy, source, onOpaque)]))}` as Fingerprint
 }
 
 /** A former recipe is compared the way it was made, strict or not, and nothing is counted twice. */

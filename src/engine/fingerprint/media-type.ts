@@ -6,7 +6,15 @@ export interface MediaType {
   readonly parameters: string
 }
 
+/** Nearly all requests of an application name the same one, so the last is kept. */
+let last: { readonly text: string | undefined; readonly mediaType: MediaType } | undefined
+
 export function mediaTypeOf(text: string | undefined): MediaType {
+  if (last === undefined || last.text !== text) last = { text, mediaType: parsed(text) }
+  return last.mediaType
+}
+
+function parsed(text: string | undefined): MediaType {
   const [essence = '', ...parameters] = (text ?? '').split(';')
   return { essence: essence.trim().toLowerCase(), parameters: spelled(parameters.map((parameter) => parameter.trim())) }
 }

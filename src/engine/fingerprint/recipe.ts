@@ -1,8 +1,8 @@
-import { createHash, createHmac, createSecretKey, type Hash, type Hmac } from 'node:crypto'
+import { createHmac, createSecretKey, hash } from 'node:crypto'
 import { HapaxError } from '../../kernel/errors.js'
 import { framed } from '../framed.js'
 import { type FieldPath, sortedPaths } from './fields.js'
-import type { FingerprintStrategy } from './strategy.js'
+import { type FingerprintStrategy, headerNames } from './strategy.js'
 
 /** Secrets by key id. A retired one stays listed for as long as records made with it may be retried. */
 export interface FingerprintSecret {
@@ -15,7 +15,8 @@ export interface FingerprintSecret {
 export interface Recipe {
   readonly id: string
   readonly strategy: FingerprintStrategy
-  readonly newHash: () => Hash | Hmac
+  /** In hexadecimal. */
+  readonly hashed: (bytes: Uint8Array) => string
 }
 
 /** Raise it when the same request would be hashed differently. */
@@ -27,10 +28,10 @@ export function recipesOf(
   secret: FingerprintSecret | undefined,
 ): ReadonlyMap<string, Recipe> {
   const recipes = new Map<string, Recipe>()
-  for (const [algorithm, newHash] of algorithmsOf(secret)) {
+  for (const [algorithm, hashed] of algorithmsOf(secret)) {
     for (const strategy of strategies) {
       const id = recipeId(algorithm, strategy)
-      if (!recipes.has(id)) recipes.set(id, { id, strategy, newHash })
+      if (!recipes.has(id)) recipes.set(id, { id, strategy, hashed })
     }
   }
   return recipes
@@ -50,8 +51,8 @@ function keyed(keyId: string): string {
 /** The size of the hash: a shorter secret is easier to guess than the hash. */
 const secretBytes = 32
 
-function algorithmsOf(secret: FingerprintSecret | undefined): [name: string, newHash: Recipe['newHash']][] {
-  const algorithms: [string, Recipe['newHash']][] = [[plain, () => createHash('sha256')]]
+function algorithmsOf(secret: FingerprintSecret | undefined): [name: string, hashed: Recipe['hashed']][] {
+  const algorithms: [string, Recipe['hashed']][] = [[plain, (bytes) => hash('sha256', bytes)]]
   if (secret === undefined) return algorithms
   if (!Object.hasOwn(secret.keys, secret.current)) {
     throw new HapaxError(
@@ -67,13 +68,16 @@ function algorithmsOf(secret: FingerprintSecret | undefined): [name: string, new
       )
     }
     const key = createSecretKey(bytes)
-    algorithms.push([keyed(keyId), () => createHmac('sha256', key)])
+    algorithms.push([keyed(keyId), (bytes) => createHmac('sha256', key).update(bytes).digest('hex')])
   }
   return algorithms
 }
 
 function recipeId(algorithm: string, strategy: FingerprintStrategy): string {
-  return `${version}.${algorithm}.${strategyId(strategy)}`
+  const { headers = [] } = strategy
+  const names = headerNames(headers).map((name) => checkedName(name, 'A header of a fingerprint'))
+  const also = names.length === 0 ? '' : `.headers-${shortHash(names)}`
+  return `${version}.${algorithm}.${strategyId(strategy)}${also}`
 }
 
 function strategyId(strategy: FingerprintStrategy): string {
@@ -105,7 +109,7 @@ function checkedPaths(paths: readonly FieldPath[]): string[] {
 }
 
 function shortHash(parts: readonly string[]): string {
-  return framed(createHash('sha256'), parts).digest('hex').slice(0, 8)
+  return hash('sha256', framed(parts)).slice(0, 8)
 }
 
 function checkedName(name: string, what: string): string {

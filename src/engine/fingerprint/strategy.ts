@@ -16,10 +16,15 @@ import type { FingerprintSource } from './source.js'
  * - `header`: a header that stands for the body, like `content-digest`. Somebody must have verified it before.
  * - `own`: whatever the function gives. Change the `id` when the function changes.
  *
+ * Each may name `headers` that are compared too, like the version of the API: the same body under another version is
+ * another request. A header that is absent differs from one that is empty.
+ *
  * The media type and the subject are always compared. A form is compared as bytes, or, under `fields`, as decoded
  * pairs in their order, named as in the body (`'destination.ref'` is the pair `destination.ref`).
  */
-export type FingerprintStrategy =
+export type FingerprintStrategy = WhatIsCompared & { readonly headers?: readonly string[] }
+
+type WhatIsCompared =
   | { readonly kind: 'whole' }
   | { readonly kind: 'raw' }
   | { readonly kind: 'fields'; readonly select: readonly FieldPath[]; readonly exclude?: never }
@@ -36,6 +41,19 @@ export type Payload = readonly (string | Uint8Array)[]
 export type OnOpaque = (reason: OpaqueReason) => void
 
 export function payloadOf(strategy: FingerprintStrategy, source: FingerprintSource, onOpaque: OnOpaque): Payload {
+  const body = bodyOf(strategy, source, onOpaque)
+  const { headers = [] } = strategy
+  if (headers.length === 0) return body
+  const values = headerNames(headers).map((name) => [name, source.header?.(name) ?? null])
+  return [...body, 'headers', JSON.stringify(values)]
+}
+
+/** In one spelling and one order. */
+export function headerNames(headers: readonly string[]): readonly string[] {
+  return [...new Set(headers.map((name) => name.toLowerCase()))].sort()
+}
+
+function bodyOf(strategy: FingerprintStrategy, source: FingerprintSource, onOpaque: OnOpaque): Payload {
   switch (strategy.kind) {
     case 'whole':
       return isJson(mediaTypeOf(source.mediaType)) ? fromJson(source, asJson, onOpaque) : asBytes(source)

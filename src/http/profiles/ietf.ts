@@ -3,14 +3,15 @@ import type { Profile } from '../profile.js'
 /** The IETF draft, with problem details of RFC 9457. The default. */
 export const ietf: Profile = {
   name: 'ietf',
+  docs: '/idempotency',
   header: 'idempotency-key',
   key: { syntax: 'lenient' },
   defaults: {},
   statuses: {},
-  problem: ({ code, status, title, detail, retryable, retryAfterSeconds }) => ({
+  problem: ({ code, type, status, title, detail, retryable, retryAfterSeconds }) => ({
     mediaType: 'application/problem+json',
     body: {
-      type: `urn:problem-type:hapax:${code}`,
+      type,
       title,
       status,
       detail,

@@ -8,6 +8,7 @@ import type { Profile } from '../profile.js'
  */
 export const marketplace: Profile = {
   name: 'marketplace',
+  docs: '/idempotency',
   header: 'idempotency-key',
   key: { syntax: 'lenient' },
   defaults: {},

@@ -1,28 +1,43 @@
+import type { Answer } from '../../engine/record.js'
 import type { ErrorCode } from '../../kernel/errors.js'
 import { limits } from '../../kernel/limits.js'
 import type { Profile } from '../profile.js'
 
+const invalidRequest = 'invalid_request_error'
+const shouldRetry = 'Stripe-Should-Retry'
+
 /**
- * What Stripe publishes for its first API version: whatever came of a request that ran is its answer for a day, a 500
- * included. Its messages quote the key; ours do not, since keys belong in no log.
+ * What Stripe publishes for its first API version: whatever a request that ran was answered with is its answer for a
+ * day, a 500 included. A handler that threw has given no answer: it was interrupted, and a retry goes on. Its messages
+ * quote the key; ours do not, since keys belong in no log.
  */
 export const stripe: Profile = {
   name: 'stripe',
+  docs: '/idempotency',
   header: 'idempotency-key',
   key: { syntax: 'raw', maxLength: limits.keyLength },
-  defaults: { retention: '24h', onError: 'store' },
+  defaults: { retention: '24h', onError: (failure) => (isAnswer(failure) ? 'store' : 'retry') },
   statuses: { idempotency_key_reused_with_different_payload: 400 },
   problem: ({ code, status, detail, retryable }) => ({
     mediaType: 'application/json',
     body: { error: published[code] ?? { type: status < 500 ? invalidRequest : 'api_error', code, message: detail } },
     // Its client libraries go by this before they go by the status.
-    headers: [['Stripe-Should-Retry', String(retryable)]],
+    headers: [[shouldRetry, String(retryable)]],
   }),
   replay: { kind: 'as_stored' },
-  replayed: [['Idempotent-Replayed', 'true']],
+  // A 500 that is replayed will be replayed the next time too.
+  replayed: [
+    ['Idempotent-Replayed', 'true'],
+    [shouldRetry, 'false'],
+  ],
 }
 
-const invalidRequest = 'invalid_request_error'
+/** What a handler threw may be anything, an answer of the Fetch API included; only ours has its bytes at hand. */
+function isAnswer(failure: unknown): boolean {
+  if (typeof failure !== 'object' || failure === null || failure instanceof Error) return false
+  const { status, headers, body } = failure as Partial<Record<keyof Answer, unknown>>
+  return typeof status === 'number' && Array.isArray(headers) && body instanceof Uint8Array
+}
 
 /** What it has words of its own for. */
 const published: Partial<Record<ErrorCode, object>> = {

@@ -103,6 +103,7 @@ export function postgresStore<Client extends PostgresClient>(
     reap: (limit) => run(() => steps.reap(limit)),
     find: (name) => run(() => steps.find(name)),
     list: (query) => run(() => steps.list(query)),
+    usage: (tenant, atMost) => run(() => steps.usage(tenant, atMost)),
     transaction: (claim, body) => kept(inTransaction(connections, { queries, rowSecurity }, claim, body)),
   }
 }

@@ -1,8 +1,9 @@
 import type { Claim, RecordName, StoredRecord } from '../../engine/record.js'
-import type { Completed, Completion, ListQuery } from '../../engine/store.js'
+import type { Completed, Completion, ListQuery, Usage } from '../../engine/store.js'
 import type { Reservation } from '../../engine/verdict.js'
 import { invariant } from '../../kernel/errors.js'
 import { differences, recordOf } from '../sql/row.js'
+import { scopesWithin } from '../sql/tenant.js'
 import {
   completedIn,
   digestOf,
@@ -33,6 +34,7 @@ export interface RecordTable {
   bury(limit: number): Promise<number>
   forget(limit: number): Promise<number>
   list(query: ListQuery, limit: number): Promise<readonly StoredRecord[]>
+  usage(tenant: string, atMost: number): Promise<Usage>
 }
 
 /** A new record has an id and a time. A known one may have been read in the same step, or is still to be read. */
@@ -83,6 +85,11 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
       const filter = { ...(scope && { scope }), ...(state && { state }) }
       const wanted = scope === undefined ? [] : [scope]
       return records(await execute(scope ?? everyScope, queries.list(filter), [after ?? '0', limit, ...wanted]))
+    },
+    async usage(tenant, atMost) {
+      const values = [tenant, ...scopesWithin(tenant), atMost]
+      const [row] = await execute(everyScope, queries.usage, values)
+      return { keys: Number(row?.keys), bytes: Number(row?.bytes) }
     },
   }
 }

@@ -96,5 +96,6 @@ export function postgresSteps(records: RecordTable): Steps {
       const page = found.slice(0, size)
       return { records: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
     },
+    usage: async (tenant, atMost) => records.usage(tenant, boundedLimit(atMost, limits.countedKeys)),
   }
 }

@@ -58,7 +58,7 @@ function attempt({ connection, records }: Database, operations: readonly Operati
 
 /** Reading needs no lock, so it never waits for a writer in another process. */
 function isRead({ name }: Operation): boolean {
-  return name === 'find' || name === 'list'
+  return name === 'find' || name === 'list' || name === 'usage'
 }
 
 function perform<K extends StepName>(steps: Steps, { name, args }: Operation<K>): StepResult<K> {

@@ -20,6 +20,7 @@ export type StepName =
   | 'reap'
   | 'find'
   | 'list'
+  | 'usage'
 
 export type StepArguments<K extends StepName> = Parameters<Store[K]>
 export type StepResult<K extends StepName> = Awaited<ReturnType<Store[K]>>

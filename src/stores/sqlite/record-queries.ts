@@ -10,6 +10,10 @@ const whole = named.join(', ')
 /** The reaper throws bodies away and need not load them. */
 const withoutBody = whole.replace('response_body', "x'' AS response_body")
 
+const expires = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started'))`
+
+const active = `status <> 'expired' AND NOT (${expires} AND expires_at <= ?)`
+
 export const recordQueries = {
   /** `hapax_clock` is empty unless a test has pinned the time. */
   now: `SELECT coalesce((SELECT pinned_at FROM hapax_clock),
@@ -26,7 +30,7 @@ export const recordQueries = {
     WHERE status = 'in_progress' AND on_lease_over = 'doubt' AND locked_until <= ?
     ORDER BY locked_until LIMIT ?`,
   expired: `SELECT ${withoutBody} FROM hapax_records
-    WHERE (status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started')) AND expires_at <= ?
+    WHERE ${expires} AND expires_at <= ?
     ORDER BY expires_at LIMIT ?`,
   forgotten: `SELECT ${withoutBody} FROM hapax_records
     WHERE status = 'expired' AND expires_at + tombstone_ms <= ?
@@ -35,4 +39,9 @@ export const recordQueries = {
     `SELECT ${whole} FROM hapax_records
      WHERE id > ? ${scope === undefined ? '' : 'AND scope_id = ?'} ${state === undefined ? '' : 'AND status = ?'}
      ORDER BY id LIMIT ?`,
+  /** Two ranges of the index on scopes, and not one OR, so that it can stop once there are enough. */
+  usage: `SELECT count(*) AS keys, coalesce(sum(bytes), 0) AS bytes FROM (
+      SELECT length(response_body) AS bytes FROM hapax_records WHERE scope_id = ? AND ${active}
+      UNION ALL SELECT length(response_body) FROM hapax_records WHERE scope_id >= ? AND scope_id < ? AND ${active}
+      LIMIT ?)`,
 } as const

@@ -1,8 +1,9 @@
 import { recordDigest } from '../../engine/digest.js'
 import type { RecordName, StoredRecord } from '../../engine/record.js'
-import type { ListQuery } from '../../engine/store.js'
+import type { ListQuery, Usage } from '../../engine/store.js'
 import { invariant } from '../../kernel/errors.js'
 import { differences, type Row, recordOf } from '../sql/row.js'
+import { scopesWithin } from '../sql/tenant.js'
 import type { Connection } from './connection.js'
 import type { Prepared } from './driver.js'
 import { recordQueries as queries } from './record-queries.js'
@@ -24,11 +25,14 @@ export interface RecordTable {
   /** Tombstones that stood their time. */
   forgotten(now: number, limit: number): readonly StoredRecord[]
   list(query: Omit<ListQuery, 'after'> & { readonly after: number }): readonly StoredRecord[]
+  /** What is active of a tenant. */
+  usage(tenant: string, now: number, atMost: number): Usage
 }
 
 export function recordTable(connection: Connection): RecordTable {
   const now = connection.prepare<{ now: number }>(queries.now)
   const lastId = connection.prepare<{ seq: number }>(queries.lastId)
+  const usage = connection.prepare<{ keys: number; bytes: number }>(queries.usage)
   const statements = new Map<string, Prepared<Row>>()
 
   /** Prepared once. The number of texts is small: one for each set of columns that changes together. */
@@ -65,6 +69,12 @@ export function recordTable(connection: Connection): RecordTable {
     list({ after, limit, ...filter }) {
       const wanted = [after, filter.scope, filter.state].filter((value) => value !== undefined)
       return all(queries.list(filter), [...wanted, limit])
+    },
+    usage(tenant, time, atMost) {
+      const [from, to] = scopesWithin(tenant)
+      const row = usage.get([tenant, time, from, to, time, atMost])
+      invariant(row, 'a count gives one row')
+      return { keys: row.keys, bytes: row.bytes }
     },
   }
 }

@@ -80,6 +80,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     reap: stepOf('reap'),
     find: stepOf('find'),
     list: stepOf('list'),
+    usage: stepOf('usage'),
     transaction: whileOpen((claim, body) => turn(() => holdTransaction({ ask, clock, timeoutMs }, claim, body))),
     query: whileOpen(({ sql, parameters = [] }) => turn(() => ask('query', { sql, parameters }))),
   }

@@ -98,5 +98,6 @@ export function stepsAt(now: number, records: RecordTable): Steps {
       const page = found.slice(0, size)
       return { records: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
     },
+    usage: (tenant, atMost) => records.usage(tenant, now, boundedLimit(atMost, limits.countedKeys)),
   }
 }

@@ -1,0 +1,24 @@
+import type { RouteShorthandOptionsWithHandler } from 'fastify'
+import { contractOf, errorsPage, openApiOf } from 'hapax'
+import type { Sandbox } from './sandbox.js'
+
+/** What Hapax tells clients about the routes that it guards. Nothing of it is written here: it follows the routes. */
+
+/** Which keys are accepted, which statuses may come, how long answers are kept. */
+export function contract({ hapax }: Sandbox): RouteShorthandOptionsWithHandler {
+  return { handler: async () => contractOf(hapax, { scopedBy: 'tenant' }) }
+}
+
+/** The same as a part of an OpenAPI description. */
+export function openApi({ hapax }: Sandbox): RouteShorthandOptionsWithHandler {
+  return { handler: async () => openApiOf(hapax) }
+}
+
+/** The page that the `type` of a problem leads to. */
+export function errors(): RouteShorthandOptionsWithHandler {
+  const headers = {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",
+  }
+  return { handler: async (_request, reply) => reply.headers(headers).send(errorsPage()) }
+}

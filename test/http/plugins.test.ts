@@ -1,0 +1,96 @@
+import { gunzipSync } from 'node:zlib'
+import compress from '@fastify/compress'
+import cors from '@fastify/cors'
+import fastify, { type FastifyInstance } from 'fastify'
+import { engine } from 'hapax'
+import { guard } from 'hapax/fastify'
+import { memoryStore } from 'hapax/memory'
+import { afterEach, expect, test } from 'vitest'
+
+const apps: FastifyInstance[] = []
+afterEach(async () => {
+  for (const app of apps.splice(0)) await app.close()
+})
+
+const text = JSON.stringify({ id: 'pay_1', note: 'x'.repeat(3_000) })
+
+/** An application with one guarded route behind a plugin that the whole application uses. */
+async function served(register: (app: FastifyInstance) => PromiseLike<unknown>) {
+  const hapax = engine({ store: memoryStore() })
+  const app = fastify({ forceCloseConnections: true })
+  apps.push(app)
+  await register(app)
+  let runs = 0
+  app.post(
+    '/payments',
+    guard(
+      hapax,
+      { name: 'payments.create', scope: () => 'acme' },
+      {
+        handler: async (_request, reply) => {
+          runs++
+          return reply.code(201).type('application/json').send(text)
+        },
+      },
+    ),
+  )
+  const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/payments`
+  const ask = (headers: Record<string, string>, init: RequestInit = {}) =>
+    fetch(url, { method: 'POST', body: '{}', ...init, headers: { 'content-type': 'application/json', ...headers } })
+  return { app, ask, runs: () => runs }
+}
+
+async function wire(app: FastifyInstance, encoding: string) {
+  const { statusCode, headers, rawPayload } = await app.inject({
+    method: 'POST',
+    url: '/payments',
+    headers: { 'content-type': 'application/json', 'idempotency-key': 'k', 'accept-encoding': encoding },
+    payload: '{}',
+  })
+  return { statusCode, encoding: headers['content-encoding'], replayed: headers['idempotent-replayed'], rawPayload }
+}
+
+test.each([
+  ['identity', 'gzip'],
+  ['gzip', 'identity'],
+])(
+  'an answer whose first caller asked for %s reaches a retry that asks for %s, in what that one asked for',
+  async (...asked) => {
+    const { app, runs } = await served((app) =>
+      app.register(compress, { threshold: 0, encodings: ['gzip', 'identity'] }),
+    )
+    for (const [index, encoding] of asked.entries()) {
+      const got = await wire(app, encoding)
+      expect(got).toMatchObject({ statusCode: 201, encoding: encoding === 'gzip' ? 'gzip' : undefined })
+      expect(got.replayed).toBe(index === 0 ? undefined : 'true')
+      const bytes = encoding === 'gzip' ? gunzipSync(got.rawPayload) : got.rawPayload
+      expect(bytes.toString()).toBe(text)
+    }
+    expect(runs()).toBe(1)
+  },
+)
+
+test('what a CORS plugin exposes and what the guard exposes are both exposed, on a replay and on a refusal too', async () => {
+  const { ask } = await served((app) =>
+    app.register(cors, { origin: 'https://shop.example', exposedHeaders: ['X-Request-Id'] }),
+  )
+  const exposedBy = (response: Response) => {
+    expect(response.headers.get('access-control-allow-origin')).toBe('https://shop.example')
+    return (response.headers.get('access-control-expose-headers') ?? '').toLowerCase().split(', ').sort()
+  }
+  const page = { origin: 'https://shop.example', 'idempotency-key': 'k' }
+  expect(exposedBy(await ask(page))).toEqual(['idempotency-key-expires', 'x-request-id'])
+  expect(exposedBy(await ask(page))).toEqual(['idempotency-key-expires', 'idempotent-replayed', 'x-request-id'])
+  expect(exposedBy(await ask(page, { body: '{"other":1}' }))).toContain('x-request-id')
+})
+
+test('a preflight is answered by the CORS plugin, and the guard has no say in it', async () => {
+  const { ask, runs } = await served((app) => app.register(cors, { origin: true, allowedHeaders: ['Idempotency-Key'] }))
+  const { status, headers } = await ask(
+    { origin: 'https://shop.example', 'access-control-request-method': 'POST' },
+    { method: 'OPTIONS', body: null },
+  )
+  expect(status).toBe(204)
+  expect(headers.get('access-control-allow-headers')).toBe('Idempotency-Key')
+  expect(runs()).toBe(0)
+})
