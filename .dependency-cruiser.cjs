@@ -4,7 +4,7 @@
  */
 const parts = {
   kernel: {},
-  engine: { modules: ['buffer', 'crypto', 'events'] },
+  engine: { modules: ['buffer', 'crypto', 'events', 'rate-limiter-flexible'] },
   'stores/memory': { imports: ['engine'] },
   // How a record lies in a row of an SQL database: shared by those that have one.
   'stores/sql': { imports: ['engine'] },

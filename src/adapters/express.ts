@@ -7,6 +7,8 @@ import { awaitedCommit } from './awaited-commit.js'
 import { type HeldResponse, holdBack, send } from './held-response.js'
 import { keptBody } from './kept-body.js'
 
+export { keyStatus } from './express-status.js'
+
 export type GuardedRequest<Tx> = Request & { readonly work: Work<Tx> }
 
 /** A handler of Express 4 or 5, or a whole router. It may return a promise in both. */

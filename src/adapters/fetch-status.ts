@@ -1,5 +1,6 @@
 import { type KeyStatusOptions, keyStatusOf } from '../http/key-status.js'
 import type { Engine } from '../http/port.js'
+import { joinedLines } from './joined-lines.js'
 
 /**
  * Answers a caller who asks how its own key stands, wherever the Fetch API is spoken. The key is in the header.
@@ -13,15 +14,9 @@ export function keyStatus<Tx>(
 ): (request: Request) => Promise<Response> {
   const answer = keyStatusOf(engine, options)
   return async (request) => {
-    const asked = { lines: (name: string) => linesOf(request.headers.get(name)) }
+    const asked = { lines: (name: string) => joinedLines(request.headers.get(name)) }
     const { status, headers, body } = await answer(asked, request)
     const pairs = headers.map(([name, value]): [string, string] => [name, value])
     return new Response(Uint8Array.from(body), { status, headers: pairs })
   }
-}
-
-/** The Fetch API has joined the lines. What is not quoted holds no comma of its own, so it was more than one. */
-function linesOf(value: string | null): readonly string[] {
-  if (value === null) return []
-  return value.startsWith('"') ? [value] : value.split(', ')
 }

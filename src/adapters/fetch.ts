@@ -9,6 +9,9 @@ import {
   tooLarge,
   type Work,
 } from '../http/port.js'
+import { joinedLines } from './joined-lines.js'
+
+export { keyStatus } from './fetch-status.js'
 
 /** A handler in the manner of the Fetch API, and what it holds while it runs. */
 export type GuardedHandler<Tx> = (request: Request, work: Work<Tx>) => Response | Promise<Response>
@@ -41,12 +44,7 @@ function exchangeOf<Tx>(request: Request, handler: GuardedHandler<Tx>): Exchange
   return {
     method: request.method,
     target: `${pathname}${search}`,
-    lines(name) {
-      const value = request.headers.get(name)
-      if (value === null) return []
-      // The Fetch API has joined the lines. What is not quoted holds no comma of its own, so it was more than one.
-      return value.startsWith('"') ? [value] : value.split(', ')
-    },
+    lines: (name) => joinedLines(request.headers.get(name)),
     async body(limit) {
       body = await bytesOf(request.body, limit)
       return body

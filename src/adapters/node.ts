@@ -12,6 +12,8 @@ import {
 } from '../http/port.js'
 import { send } from './held-response.js'
 
+export { keyStatus } from './node-status.js'
+
 /** What a handler of bare `node:http` is given beside the request: its work, and the body, which has been read. */
 export interface Given<Tx> {
   readonly work: Work<Tx>

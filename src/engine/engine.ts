@@ -10,7 +10,7 @@ import { background } from './background.js'
 import { boundedStore } from './bounded-store.js'
 import { breaker } from './breaker.js'
 import type { Context } from './context.js'
-import { execute } from './executing.js'
+import { execute, openedInTime } from './executing.js'
 import { flights } from './flights.js'
 import type { Guarded } from './guarded.js'
 import { keyOf } from './key.js'
@@ -89,6 +89,14 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
     return context.background.track(execute(context, guarded))
   }
 
+  async function find(name: RecordName): Promise<StoredRecord | undefined> {
+    if (closing !== undefined) throw new HapaxError('engine_closed')
+    return context.breaker.through(async () => {
+      await openedInTime(context)
+      return context.store.find(name)
+    })
+  }
+
   async function closeOnce(): Promise<void> {
     await context.background.drain(defaults.drainMs, defaults.lastWordsMs)
     await context.opening.close()
@@ -110,7 +118,7 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
       return plainResult<T>(outcome) as RunResult<T, C>
     },
     execute: guard,
-    find: (name) => context.store.find(name),
+    find,
     on: context.events.on,
     open: context.opening.open,
     close() {

@@ -67,7 +67,7 @@ async function judge<Tx>(
 }
 
 /** Opening may take long and goes on by itself; a request waits for it no longer than for any step of the store. */
-function openedInTime<Tx>({ clock, opening, storeTimeoutMs }: Context<Tx>): Promise<void> {
+export function openedInTime<Tx>({ clock, opening, storeTimeoutMs }: Context<Tx>): Promise<void> {
   const late = () => new HapaxError('idempotency_store_unavailable', 'The store is still being opened.')
   return within(clock, storeTimeoutMs, opening.open(), late).catch((error: unknown) => {
     throw unavailable('open', error)

@@ -1,6 +1,6 @@
 import { HapaxError } from '../kernel/errors.js'
 import { limits } from '../kernel/limits.js'
-import type { Guarded } from './guarded.js'
+import type { FingerprintSource } from './fingerprint/source.js'
 import { timeInKey } from './key-time.js'
 
 /**
@@ -12,8 +12,15 @@ import { timeInKey } from './key-time.js'
  */
 export type Freshness = { readonly by: 'key' } | { readonly by: 'header'; readonly name: string }
 
+/** A request that may say when it was made. */
+interface Dated {
+  readonly key: string
+  readonly source: FingerprintSource
+  readonly policy: { readonly freshness: Freshness | undefined; readonly retentionMs: number | undefined }
+}
+
 /** Why a request is refused if its key is new; `undefined` when it is as fresh as its policy asks. */
-export function staleness<Tx>({ key, policy, source }: Guarded<Tx>, now: number): HapaxError | undefined {
+export function staleness({ key, policy, source }: Dated, now: number): HapaxError | undefined {
   const { freshness, retentionMs } = policy
   if (freshness === undefined || retentionMs === undefined) return undefined
   const madeAt = freshness.by === 'key' ? timeInKey(key) : timeOf(source.header?.(freshness.name.toLowerCase()))

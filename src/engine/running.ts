@@ -202,7 +202,8 @@ const unwritable: StoredAnswer = { kind: 'withheld', status: 200, headers: [], b
 function withheld<Tx>(run: Run<Tx>, result: HandlerResult): Outcome {
   tellCompleted(run, unwritable.status, 0)
   run.context.events.emit('withheld', () => ({ ...subjectOf(run.guarded), bytes: 0 }))
-  const message = 'The handler ran once, but what it answered cannot be kept or sent. Do not send it again under a new key.'
+  const message =
+    'The handler ran once, but what it answered cannot be kept or sent. Do not send it again under a new key.'
   return { kind: 'refused', error: new HapaxError('answer_withheld', message, { cause: errorOf(result) }) }
 }
 

@@ -1,6 +1,7 @@
 import type { Engine } from '../engine/engine.js'
+import type { PublishedOptions, PublishedRoute, RouteContract } from './contract-data.js'
 import type { Profile } from './profile.js'
-import { type PublishedOptions, type PublishedRoute, type RouteContract, routeContract } from './route-contract.js'
+import { routeContract } from './route-contract.js'
 
 /** What only the owner of an API knows. */
 export interface ContractAbout {

@@ -24,7 +24,7 @@ export interface KeyStatusOptions<Request> extends Pick<RouteOptions<Request>, '
 }
 
 /** A question: nothing but the header lines of a request. The key stands in no path, since paths stand in logs. */
-export type Asked = Pick<Exchange<never>, 'lines'>
+type Asked = Pick<Exchange<never>, 'lines'>
 
 /**
  * Checks the options once, and gives what answers. A key that is absent, has expired or is somebody else's is unknown, in
@@ -47,7 +47,6 @@ export function keyStatusOf<Tx, Request>(
     const retryAfterMs = await overLimit(limiter, `status ${owner}`, clock)
     if (retryAfterMs !== undefined) throw tooOften(retryAfterMs)
     const key = parseKeyHeader(asked.lines(profile.header), rules)
-    await engine.open()
     const record = await engine.find({ scope: owner, key })
     const now = clock.now()
     if (record === undefined || isExpired(record, now)) throw unknownKey()

@@ -1,4 +1,4 @@
-import type { RouteContract } from './route-contract.js'
+import type { RouteContract } from './contract-data.js'
 
 /** As much of JSON Schema as is needed here. */
 export interface JsonSchema {

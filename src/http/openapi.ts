@@ -1,10 +1,11 @@
 import type { Engine } from '../engine/engine.js'
 import { catalogue, type ErrorCode } from '../kernel/errors.js'
 import { guardedBy } from './contract.js'
+import type { RouteContract } from './contract-data.js'
 import { type Components, components, type Reference } from './openapi-components.js'
 import { type JsonSchema, keySchema, schemaOf } from './openapi-schemas.js'
 import type { Profile } from './profile.js'
-import { problemOf, type RouteContract } from './route-contract.js'
+import { problemOf } from './route-contract.js'
 import { acceptedStatus } from './statuses.js'
 
 /** What one guarded method adds to an operation: its parameters, and the responses that are not the application's. */

@@ -31,7 +31,7 @@ export function statusIn({ statuses }: Profile, code: ErrorCode): number {
 }
 
 /** What is the same of every problem of one code. */
-export function factsOf(profile: Profile, code: ErrorCode): Pick<ProblemFacts, 'code' | 'type' | 'status' | 'title'> {
+function factsOf(profile: Profile, code: ErrorCode): Pick<ProblemFacts, 'code' | 'type' | 'status' | 'title'> {
   const type = `${errorsPlace(profile)}#${code}`
   return { code, type, status: statusIn(profile, code), title: catalogue[code].summary }
 }

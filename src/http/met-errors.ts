@@ -1,0 +1,36 @@
+import { catalogue, type ErrorCode } from '../kernel/errors.js'
+import type { PublishedOptions, PublishedRoute, RouteContract } from './contract-data.js'
+import { statusIn } from './problem.js'
+
+/** The status of every error that a route can end in. */
+export function statusesOf(route: PublishedRoute, options: PublishedOptions): RouteContract['statuses'] {
+  const codes = (Object.keys(catalogue) as ErrorCode[]).filter((code) => isMet(code, route, options))
+  return Object.fromEntries(codes.map((code) => [code, statusIn(route.profile, code)]))
+}
+
+/** A bug on this side has one status, whatever its code; and some codes need an option that the route does not have. */
+function isMet(code: ErrorCode, route: PublishedRoute, { fingerprint }: PublishedOptions): boolean {
+  const { policy, key, profile, authorizeReplay } = route
+  switch (code) {
+    case 'idempotency_key_missing':
+      return key === 'required'
+    case 'idempotency_key_expired':
+      return policy.onExpired === 'refuse'
+    case 'waiting_room_full':
+      return policy.concurrency === 'wait'
+    case 'body_not_canonical':
+      return fingerprint?.strict === true
+    case 'fingerprint_header_missing':
+      return fingerprint?.strategy?.kind === 'header'
+    case 'request_not_fresh':
+      return policy.freshness !== undefined
+    case 'first_sent_invalid':
+      return policy.freshness?.by === 'header'
+    case 'replay_forbidden':
+      return authorizeReplay !== undefined
+    case 'idempotency_key_unknown':
+      return false
+    default:
+      return catalogue[code].fault !== 'developer' || statusIn(profile, code) < 500
+  }
+}
