@@ -1,7 +1,8 @@
-import { type Answer, engine, keyOf, type PolicyOptions, type Settlement, scopeOf } from 'hapax'
+import { type Answer, keyOf, type PolicyOptions, type Settlement, scopeOf } from 'hapax'
 import { sqliteStore } from 'hapax/sqlite'
 import { beforeEach, expect, test } from 'vitest'
 import { paymentsOf } from '../sandbox/database.js'
+import { lostReply } from '../sandbox/lost-reply.js'
 import { pay, tea } from '../sandbox/payment-client.js'
 import { startSandbox } from '../sandbox/sandbox-process.js'
 import { answer, ask } from './support/ask.js'
@@ -26,12 +27,10 @@ test('over HTTP: 409 outcome_unknown with a Retry-After, no payment, and the key
   const sandbox = await startSandbox()
   const body = tea()
   const store = sqliteStore({ path: databaseOf(sandbox) })
-  const hapax = engine({ store })
-  const policy = hapax.policy({ name: 'payments.create', onError: 'unknown' })
-  const lostReply = () => Promise.reject(new Error('the reply was lost'))
-  await expect(hapax.run({ scope: 'acme', key: 'k', input: body, policy }, lostReply)).rejects.toThrow()
-  const record = await store.find({ scope: scopeOf('acme'), key: keyOf('k') })
-  await hapax.close()
+  await lostReply(store, 'k', body)
+  const reopened = sqliteStore({ path: databaseOf(sandbox) })
+  const record = await reopened.find({ scope: scopeOf('acme'), key: keyOf('k') })
+  await reopened.close()
   expect(record).toMatchObject({ state: 'unknown', reconcileAfter: expect.any(Number) })
   for (let time = 0; time < 3; time++) {
     const refused = await pay(sandbox, { key: 'k', body })

@@ -193,7 +193,7 @@ describe.each(adapters)('on %s', (adapter) => {
   test('a key in progress is a 409, or where the route says so a 202, with Retry-After either way [S2-020]', async () => {
     const codes = { reject: 409, accept: 202 } as const
     for (const concurrency of ['reject', 'accept'] as const) {
-      const { ask, letGo, runs } = await busy(adapter, { options: { concurrency } })
+      const { ask, letGo, runs } = await busy(adapter, { options: { concurrency, statusAt: '/idempotency/key' } })
       const duplicate = await ask()
       expect(duplicate.status).toBe(codes[concurrency])
       expect(duplicate.headers['retry-after']).toMatch(/^[1-9]\d*$/)

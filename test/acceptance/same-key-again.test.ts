@@ -52,7 +52,7 @@ describe('the same key and the same body', () => {
     const marked = first.text.replace('"created"', '"CREATED"')
     sqlOn(
       path,
-      `UPDATE hapax_records SET response_body = CAST(replace(CAST(response_body AS TEXT), '\\"created\\"', '\\"CREATED\\"')
+      `UPDATE hapax_records SET response_body = CAST(replace(CAST(response_body AS TEXT), '"created"', '"CREATED"')
         AS BLOB) WHERE idempotency_key = ?`,
       key,
     )

@@ -12,7 +12,10 @@ import {
 } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import { describe, expect, test } from 'vitest'
+import { quotaCounts } from '../../src/engine/quota-counts.js'
+import { emitter } from '../../src/kernel/events.js'
 import { type Bench, bench } from '../support/bench.js'
+import { manualClock } from '../support/manual-clock.js'
 import { bounded, gate, rejection } from '../support/waiting.js'
 
 /** Quotas hold up keys that are new, and never a retry. */
@@ -187,6 +190,22 @@ describe('between two counts', () => {
     await given.clock.advance(2 * defaults.storeTimeoutMs + 1)
     await runs(given, 'c', 'd')
     expect(await rejection(run(given, 'e'))).toMatchObject({ code: 'quota_exceeded' })
+  })
+
+  test('a process remembers so many tenants and no more, and forgets who was not heard of for longest', async () => {
+    const counted: string[] = []
+    const usage = async (tenant: string) => {
+      counted.push(tenant)
+      return { keys: 0, bytes: 0 }
+    }
+    const counts = quotaCounts(() => ({ activeKeys: 400, storedBytes: undefined }), {
+      clock: manualClock(),
+      store: { usage },
+      events: emitter(() => {}),
+    })
+    for (let index = 1; index <= limits.countedTenants; index++) await counts.admit(`tenant-${index}`)
+    for (const tenant of ['tenant-1', 'one more', 'tenant-1', 'tenant-2']) await counts.admit(tenant)
+    expect(counted.slice(limits.countedTenants)).toEqual(['one more', 'tenant-2'])
   })
 
   test('two processes together are over by no more than one share', async () => {

@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { judge, type Wanted } from '../../src/stores/postgres/examine.js'
 import type { Facts } from '../../src/stores/postgres/facts.js'
+import { schemaVersion } from '../../src/stores/postgres/migrations/index.js'
 import { onPostgres, serverUrl } from '../support/on-postgres.js'
 import { asRole, connectionsOfTest, schemaOfTest } from '../support/postgres-schema.js'
 
@@ -278,7 +279,7 @@ const healthy: Facts = {
   clockApartMs: 0,
   standbys: { synchronous: 0, quorum: 0, asynchronous: 0, hidden: 0, areAwaited: false },
   schema: {
-    version: 1,
+    version: schemaVersion,
     hasRecords: true,
     missingRights: [],
     hasRowSecurity: false,

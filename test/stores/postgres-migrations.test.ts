@@ -14,6 +14,7 @@ import { claimed } from './given.js'
 /** A released migration is never edited: somebody has already applied it. Add a new one instead. */
 const released = {
   '0001-records': '94de0e1e9eb2e2797319d2359933eec61553eaf40e39e828bc35037c99e793ae',
+  '0002-active-keys': '23e941be4dac492ea024df4f2c24799fd639b94ccc3e82a0ac46bba7404d68db',
 }
 
 test('no released migration was edited, and each has the next number', () => {
@@ -71,6 +72,17 @@ onPostgres('migrations', (url) => {
     const { owner: pool, schema } = await schemaOfTest(url)
     await pool.query(`DELETE FROM ${schema}.migrations`)
     expect(await rejection(postgresStore({ pool, schema }).open())).toMatchObject({ code: 'store_schema_outdated' })
+  })
+
+  test('a schema of the first release is brought to this one, and keeps what it holds', async () => {
+    const { owner: pool, schema, node } = await schemaOfTest(url)
+    await pool.query(`DROP INDEX ${schema}.records_active; DELETE FROM ${schema}.migrations WHERE version > 1`)
+    const claim = await claimed(node().store, 'k')
+    expect(await migratePostgres({ pool, schema })).toEqual({ schema, from: 1, to, migrations: all.slice(1) })
+    const { store } = node()
+    await store.open()
+    expect(await store.find(claim)).toMatchObject({ state: 'in_progress' })
+    expect(await store.usage('acme', 10)).toEqual({ keys: 1, bytes: 0 })
   })
 
   test('a schema of a later release refuses to start, and is not migrated back either', async () => {

@@ -114,6 +114,7 @@ test('reading goes on while another process holds the write lock', async () => {
   await store.transaction(claim, async () => {
     expect((await other.find(claim))?.state).toBe('in_progress')
     expect((await other.list({ limit: 1 })).records).toHaveLength(1)
+    expect((await other.usage('acme', 10)).keys).toBe(1)
     expect(await rejection(other.reserve(reservation('k2')))).toMatchObject({ code: 'store_busy' })
     return { value: undefined, write: { kind: 'complete', ...completion() } }
   })

@@ -69,8 +69,8 @@ test('when a tenant is counted, two ranges of one index are walked', async () =>
   const path = freshPath()
   await migrateSqlite({ path })
   const plan = looking(path, (database) =>
-    database.prepare<{ detail: string }>(`EXPLAIN QUERY PLAN ${recordQueries.usage}`).all(['a', 1, 'a;', 'a<', 1, 1]),
-  )
+    database.prepare(`EXPLAIN QUERY PLAN ${recordQueries.usage}`).all(['a', 1, 'a;', 'a<', 1, 1]),
+  ) as readonly { readonly detail: string }[]
   const scans = plan.map(({ detail }) => detail).filter((detail) => detail.includes('hapax_records'))
   expect(scans).toEqual([
     'SEARCH hapax_records USING INDEX hapax_records_scope (scope_id=?)',
