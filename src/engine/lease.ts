@@ -50,6 +50,8 @@ export function keepLease(claim: Claim, { leaseMs, maxRunMs }: Policy, around: S
   const expireAfter = (sentAt: number) =>
     clock.after(Math.max(0, sentAt + leaseMs - clock.elapsed()), () => lose('The lease could not be renewed in time.'))
 
+  const renewAfter = (ms: number) => clock.after(ms, () => void renew())
+
   async function renew(): Promise<void> {
     const sentAt = clock.elapsed()
     const state = await store.renew(claim, leaseMs).then(
@@ -63,11 +65,11 @@ export function keepLease(claim: Claim, { leaseMs, maxRunMs }: Policy, around: S
       cancelExpiry()
       cancelExpiry = expireAfter(sentAt)
     }
-    cancelRenewal = clock.after(state === 'held' ? leaseMs / 3 : leaseMs / 10, renew)
+    cancelRenewal = renewAfter(state === 'held' ? leaseMs / 3 : leaseMs / 10)
   }
 
   let cancelExpiry = expireAfter(askedAt)
-  let cancelRenewal = clock.after(leaseMs / 3, renew)
+  let cancelRenewal = renewAfter(leaseMs / 3)
   const cancelMaxRun = clock.after(maxRunMs, () => lose('The handler ran longer than maxRun.'))
   const cancelEnd = background.onEnd(() => end(new HapaxError('engine_closed')))
 

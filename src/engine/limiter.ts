@@ -1,8 +1,9 @@
+import { hash } from 'node:crypto'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { type Clock, within } from '../kernel/clock.js'
 import { type Duration, parseDuration } from '../kernel/duration.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import { defaults } from '../kernel/limits.js'
+import { defaults, limits } from '../kernel/limits.js'
 
 /** So many in so long a time, counted by this process alone. */
 export interface Rate {
@@ -33,13 +34,18 @@ export function limiterOf(given: Rate | Limiter, what: string): Limiter {
  */
 export async function overLimit(limiter: Limiter, name: string, clock: Clock): Promise<number | undefined> {
   try {
-    await within(clock, defaults.storeTimeoutMs, limiter.consume(name), silent)
+    await within(clock, defaults.storeTimeoutMs, limiter.consume(fitting(name)), silent)
     return undefined
   } catch (refusal) {
     if (isHapaxError(refusal)) throw refusal
     if (isVerdict(refusal)) return Math.max(1, refusal.msBeforeNext)
     throw new HapaxError('idempotency_store_unavailable', 'The limiter failed, so nothing was run.', { cause: refusal })
   }
+}
+
+/** Limiters keep names in columns of their own width; one that does not fit would let nobody in. */
+function fitting(name: string): string {
+  return name.length <= limits.limiterNameLength ? name : hash('sha256', name)
 }
 
 function isVerdict(refusal: unknown): refusal is { readonly msBeforeNext: number } {

@@ -61,7 +61,7 @@ export function tenantCount(tenant: string, { clock, store }: Pick<QuotaGround, 
           throw exceeded('activeKeys', defaults.quotaHoldMs)
       }
       taken++
-      unseen.push(clock.elapsed())
+      if (wanted.activeKeys !== undefined) unseen.push(clock.elapsed())
     },
     // Not the oldest: one whose reservation failed never comes here, and must grow old.
     reserved: () => void unseen.pop(),

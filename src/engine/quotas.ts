@@ -1,6 +1,4 @@
-import { hash } from 'node:crypto'
 import { HapaxError } from '../kernel/errors.js'
-import { limits } from '../kernel/limits.js'
 import { type Limiter, limiterOf, overLimit, type Rate } from './limiter.js'
 import { quotaCounts } from './quota-counts.js'
 import type { QuotaGround } from './quota-ground.js'
@@ -40,15 +38,10 @@ export function quotasOf(options: QuotaOptions, ground: QuotaGround): Quotas {
   return {
     async admit(scope) {
       const tenant = tenantOf(scope)
-      const retryAfterMs = rate && (await overLimit(rate, limiterName(tenant), ground.clock))
+      const retryAfterMs = rate && (await overLimit(rate, `new-keys ${tenant}`, ground.clock))
       if (retryAfterMs === undefined) return counts?.admit(tenant)
       const message = 'Too many new keys in a short time. Retries of keys that are known are not held up by this.'
       throw new HapaxError('quota_exceeded', message, { retryAfterMs })
     },
   }
-}
-
-/** Limiters keep names in columns of their own width; one that does not fit would let nobody in. */
-function limiterName(tenant: string): string {
-  return `new-keys ${tenant.length <= limits.limiterNameLength ? tenant : hash('sha256', tenant)}`
 }

@@ -85,7 +85,7 @@ export const limits = {
   recounts: 3,
   /** Tenants whose last count a process remembers: a few megabytes. One that is forgotten is counted anew. */
   countedTenants: 10_000,
-  /** A tenant's name as a limiter is given it; a longer one is hashed, since the columns of limiters are short. */
+  /** A name as a limiter is given it; a longer one is hashed, since the columns of limiters are short. */
   limiterNameLength: 128,
   /** Operations that share one commit of the embedded store. */
   commitBatch: 128,
