@@ -18,7 +18,7 @@ export { type IdempotencyKey, type KeyRules, keyFormats, keyOf } from './engine/
 export type { Limiter, Rate } from './engine/limiter.js'
 export type { Answered, Outcome } from './engine/outcome.js'
 export type { Accepted, Done, Jsonified } from './engine/plain.js'
-export type { Concurrency, FailureMeaning, Policy, PolicyOptions } from './engine/policy.js'
+export type { Concurrency, FailureKind, FailureMeaning, OnError, Policy, PolicyOptions } from './engine/policy.js'
 export type { QuotaOptions } from './engine/quotas.js'
 export type { Answer, Claim, Evidence, KeptEvidence, RecordName, StoredAnswer, StoredRecord } from './engine/record.js'
 export { type Item, type ItemResult, runEach } from './engine/run-each.js'

@@ -34,18 +34,21 @@ export function guard<Tx>(
   const route = routeOf(engine, options)
   return (request, response, next) => {
     const exchange = exchangeOf(request, response, next, handler)
-    handle(engine, exchange, route, request).then(
-      (handled) => {
-        const misuse = exchange.letGo()
-        if (misuse !== undefined) next(misuse)
-        else if (handled.kind === 'reply') send(response, handled.reply)
-        else called(handler, withWork(request, handled.work), response, next).catch(next)
-      },
-      (error: unknown) => {
-        exchange.letGo()
-        next(error)
-      },
-    )
+    handle(engine, exchange, route, request)
+      .then(
+        (handled) => {
+          const misuse = exchange.letGo()
+          if (misuse !== undefined) next(misuse)
+          else if (handled.kind === 'reply') send(response, handled.reply)
+          else called(handler, withWork(request, handled.work), response, next).catch(next)
+        },
+        (error: unknown) => {
+          exchange.letGo()
+          next(error)
+        },
+      )
+      // What cannot be sent is the application's to tell; nobody else hears of it.
+      .catch(next)
   }
 }
 

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import type {
   FastifyReply,
   FastifyRequest,
@@ -10,11 +9,11 @@ import type {
   RouteShorthandOptionsWithHandler,
 } from 'fastify'
 import { handle } from '../http/door.js'
-import { type Engine, type Exchange, problemReply, type RouteOptions, routeOf, type Work } from '../http/port.js'
-import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import { type Engine, type Exchange, type Reply, type RouteOptions, routeOf, type Work } from '../http/port.js'
+import { HapaxError, invariant } from '../kernel/errors.js'
 import { awaitedCommit } from './awaited-commit.js'
-import { type HeldReply, heldReply, replyOf } from './held-reply.js'
-import { keptBody } from './kept-body.js'
+import { HeldReply } from './held-reply.js'
+import { watchedBody } from './watched-body.js'
 
 export type GuardedRequest<Tx, G extends RouteGenericInterface = RouteGenericInterface> = FastifyRequest<G> & {
   readonly work: Work<Tx>
@@ -42,78 +41,40 @@ export function guard<Tx, G extends RouteGenericInterface = RouteGenericInterfac
   guarded: GuardedRoute<Tx, G>,
 ): RouteShorthandOptionsWithHandler {
   const route = routeOf(engine, options)
-  const passages = new WeakMap<FastifyRequest, HeldReply>()
 
   const preParsing: preParsingHookHandler = (request, reply, payload, done) => {
-    if (!route.methods.includes(request.method)) return done(null, payload)
-    const held = heldReply(reply)
-    passages.set(request, held)
-    if (payload !== request.raw) return done(bodyReplaced(), payload)
-    keptBody(request.raw, route.bodyLimit).then(
-      (body) => {
-        held.body = body
-        done(null, request.raw.readableEnded ? Readable.from([body], { objectMode: false }) : payload)
-      },
-      (error) => (isHapaxError(error) ? held.answer(problemReply(error, route.profile)) : done(error, payload)),
-    )
+    const body = payload === request.raw ? watchedBody(request.raw, route.bodyLimit) : undefined
+    const kept: Kept<Tx> = request
+    kept[place] = new FastifyExchange(request, reply, body)
+    done(null, payload)
   }
 
-  const preHandler: preHandlerHookHandler = (request, reply, done) => {
-    const held = passages.get(request) ?? heldReply(reply)
-    const handled = handle(engine, exchangeOf<Tx>(request, held, done), route, request)
-    held.sending = handled.then((ended) => (ended.kind === 'reply' ? ended.reply : undefined))
-    // Only a hook that holds a payload waits for it.
-    held.sending.catch(() => {})
-    handled.then(
-      (ended) => {
-        if (ended.kind === 'reply') return held.answer(ended.reply)
-        Object.assign(request, { work: ended.work })
+  const preHandler: preHandlerHookHandler = (request, _reply, done) => {
+    const kept: Kept<Tx> = request
+    const exchange = kept[place]
+    invariant(exchange, 'preParsing comes before preHandler')
+    exchange.goOn = done
+    handle(engine, exchange, route, request).then(
+      (handled) => {
+        if (exchange.misuse !== undefined) return done(exchange.misuse)
+        if (handled.kind === 'reply') return exchange.held.answer(handled.reply)
+        kept.work = handled.work
         done()
       },
-      (error) => {
-        if (held.phase === 'waiting') done(error)
-        else if (held.phase === 'running') reply.send(error)
-      },
+      (error) => (exchange.held.isWaiting() ? done(error) : exchange.held.refuse(error)),
     )
   }
 
   const onError: onErrorHookHandler = (request, _reply, error, done) => {
-    passages.get(request)?.threw(error)
+    const kept: Kept<Tx> = request
+    kept[place]?.held.threw(error)
     done()
   }
 
-  const onSend: onSendHookHandler<unknown> = (request, reply, payload, done) => {
-    const held = passages.get(request)
-    if (held?.answered !== undefined) return done(null, held.deliver(held.answered))
-    if (held === undefined || held.phase === 'waiting') return done(null, payload)
-    if (held.phase === 'overtaken') return
-    if (held.phase === 'captured') {
-      // The first thing that a handler sends is its answer. Only if nothing became of that, because the commit around
-      // it failed, what the error handler says is sent.
-      if (held.failed !== 'after its answer') return
-      held.phase = 'overtaken'
-      held.sending.catch(() => done(null, payload))
-      return
-    }
-    held.phase = 'captured'
-    replyOf(reply, payload).then(
-      (said) => {
-        held.settle(said)
-        held.sending.then(
-          (answer) => done(null, answer === undefined ? said.body : held.deliver(answer)),
-          (error) => {
-            if (held.failed === 'before its answer') return done(null, said.body)
-            if (held.failed === 'after its answer') return
-            held.giveBack()
-            done(error)
-          },
-        )
-      },
-      (error) => {
-        held.phase = 'running'
-        done(error)
-      },
-    )
+  const onSend: onSendHookHandler<unknown> = (request, _reply, payload, done) => {
+    const { [place]: exchange }: Kept<Tx> = request
+    if (exchange === undefined) done(null, payload)
+    else exchange.held.sends(payload, done)
   }
 
   return {
@@ -126,31 +87,63 @@ export function guard<Tx, G extends RouteGenericInterface = RouteGenericInterfac
   }
 }
 
-function exchangeOf<Tx>(request: FastifyRequest, held: HeldReply, goOn: () => void): Exchange<Tx> {
-  return {
-    method: request.method,
-    target: request.originalUrl,
-    lines: (name) => linesOf(request, name),
-    body: async () => held.body,
-    async run(work) {
-      const awaited = awaitedCommit(work)
-      held.hold()
-      Object.assign(request, { work: awaited.work })
-      goOn()
-      try {
-        await held.ended
-      } finally {
-        await awaited.settled()
-      }
-    },
-    captured: (value) => held.captured(value),
-  }
-}
+/** Where a request keeps its exchange. A weak map would cost the collector more than the rest of the adapter costs. */
+const place = Symbol('hapax')
 
-/** A request that is injected, as in tests, has no distinct headers. */
-function linesOf({ raw, headers }: FastifyRequest, name: string): readonly string[] {
-  const distinct: NodeJS.Dict<string[]> | undefined = raw.headersDistinct
-  return distinct?.[name] ?? [headers[name] ?? []].flat()
+type Kept<Tx> = FastifyRequest & { [place]?: FastifyExchange<Tx>; work?: Work<Tx> }
+
+class FastifyExchange<Tx> implements Exchange<Tx> {
+  readonly method: string
+  readonly target: string
+  readonly held: HeldReply
+  /** What is for the developer and not for the client. */
+  misuse: HapaxError | undefined
+  /** Lets Fastify call the handler. */
+  goOn: () => void = () => {}
+  readonly #request: Kept<Tx>
+  readonly #body: (() => Promise<Uint8Array>) | undefined
+  #ended: Promise<Reply> | undefined
+
+  constructor(request: FastifyRequest, reply: FastifyReply, body: (() => Promise<Uint8Array>) | undefined) {
+    this.method = request.method
+    this.target = request.originalUrl
+    this.held = new HeldReply(reply)
+    this.#request = request
+    this.#body = body
+  }
+
+  lines(name: string): readonly string[] {
+    const { rawHeaders } = this.#request.raw
+    const lines: string[] = []
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      const given = rawHeaders[at] as string
+      if (given.length === name.length && given.toLowerCase() === name) lines.push(rawHeaders[at + 1] as string)
+    }
+    return lines
+  }
+
+  body(): Promise<Uint8Array> {
+    if (this.#body !== undefined) return this.#body()
+    this.misuse = bodyReplaced()
+    return Promise.reject(this.misuse)
+  }
+
+  async run(work: Work<Tx>): Promise<void> {
+    const awaited = awaitedCommit(work)
+    this.#ended = this.held.hold()
+    this.#request.work = awaited.work
+    this.goOn()
+    try {
+      await this.#ended
+    } finally {
+      await awaited.settled()
+    }
+  }
+
+  async captured(value: unknown): Promise<Reply> {
+    this.held.commit(value)
+    return this.#ended as Promise<Reply>
+  }
 }
 
 function listOf<T>(given: T | T[] | undefined): T[] {

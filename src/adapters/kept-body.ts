@@ -7,13 +7,13 @@ import { tooLarge } from '../http/port.js'
  * answer otherwise.
  */
 export function keptBody(
-  stream: Readable & { readonly complete: boolean },
+  stream: Readable & { readonly complete?: boolean },
   limit: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
-    const isEmpty = () => stream.complete && length === 0 && stream.readableLength === 0
+    const isEmpty = () => stream.complete === true && length === 0 && stream.readableLength === 0
     const settle = (decide: () => void) => {
       stream.off('readable', read).off('end', finish).off('error', fail).off('close', fail)
       decide()
@@ -33,7 +33,7 @@ export function keptBody(
         }
       }
       // All of it is here and `end` is not out yet: only now may it be put back.
-      if (!stream.complete) return
+      if (stream.complete !== true) return
       const body = Buffer.concat(chunks)
       stream.unshift(body)
       settle(() => resolve(body))

@@ -1,6 +1,6 @@
 import type { Guarded } from './guarded.js'
 import { errorCodeOf } from './name.js'
-import type { Policy } from './policy.js'
+import type { FailureKind, Policy } from './policy.js'
 import type { Answer } from './record.js'
 
 /**
@@ -28,20 +28,28 @@ export function endingOf<Tx>(result: HandlerResult, openDoubt: string | undefine
     case 'unwritable':
       return { kind: 'complete', answer: undefined }
     case 'threw':
-      return meant(guarded.policy, result.error, codeOf(result.error), () => guarded.errorToAnswer(result.error))
+      return meant(guarded.policy, { kind: 'threw', failure: result.error }, codeOf(result.error), () =>
+        guarded.errorToAnswer(result.error),
+      )
     case 'answered': {
       const { answer } = result
       const errorCode = `answered_${answer.status}`
       if (isComeBack(answer.status)) return { kind: 'fail', errorCode }
-      return answer.status < 500 ? { kind: 'complete', answer } : meant(guarded.policy, answer, errorCode, () => answer)
+      if (answer.status < 500) return { kind: 'complete', answer }
+      return meant(guarded.policy, { kind: 'answered', failure: answer }, errorCode, () => answer)
     }
   }
 }
 
+interface Failed {
+  readonly kind: FailureKind
+  readonly failure: unknown
+}
+
 /** What the policy makes of a failure. A policy that cannot say leaves doubt: nothing may run again on a guess. */
-function meant(policy: Policy, failure: unknown, errorCode: string, answer: () => Answer): Ending {
+function meant(policy: Policy, failed: Failed, errorCode: string, answer: () => Answer): Ending {
   try {
-    switch (policy.meaningOf(failure)) {
+    switch (policy.meaningOf(failed.failure, failed.kind)) {
       case 'retry':
         return { kind: 'fail', errorCode }
       case 'store':

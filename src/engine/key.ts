@@ -15,10 +15,16 @@ export interface KeyRules {
   readonly format?: RegExp
 }
 
+const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
+const ulid = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/i
+
 /** Formats that leave nothing to guess. */
 export const keyFormats = {
   uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
-  ulid: /^[0-7][0-9a-hjkmnp-tv-z]{25}$/i,
+  uuidv7,
+  ulid,
+  /** Those that say when they were made, for `freshness: { by: 'key' }`. */
+  timeOrdered: new RegExp(`${uuidv7.source}|${ulid.source}`, 'i'),
 } as const
 
 const printableAscii = /^[\x20-\x7e]*$/

@@ -68,9 +68,18 @@ export function keepLease(claim: Claim, { leaseMs, maxRunMs }: Policy, around: S
     cancelRenewal = renewAfter(state === 'held' ? leaseMs / 3 : leaseMs / 10)
   }
 
-  let cancelExpiry = expireAfter(askedAt)
-  let cancelRenewal = renewAfter(leaseMs / 3)
-  const cancelMaxRun = clock.after(maxRunMs, () => lose('The handler ran longer than maxRun.'))
+  /** Most handlers end before the first renewal, so until then there is one timer. */
+  const begin = () => {
+    const leftMs = startedAt + maxRunMs - clock.elapsed()
+    cancelMaxRun = clock.after(Math.max(0, leftMs), () => lose('The handler ran longer than maxRun.'))
+    cancelExpiry = expireAfter(askedAt)
+    void renew()
+  }
+
+  const startedAt = clock.elapsed()
+  let cancelMaxRun = () => {}
+  let cancelExpiry = () => {}
+  let cancelRenewal = clock.after(Math.min(leaseMs / 3, maxRunMs), begin)
   const cancelEnd = background.onEnd(() => end(new HapaxError('engine_closed')))
 
   const stop = () => {

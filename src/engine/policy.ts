@@ -1,5 +1,5 @@
 import { type Duration, formatDuration, parseDuration } from '../kernel/duration.js'
-import { HapaxError } from '../kernel/errors.js'
+import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
 import { defaults, limits } from '../kernel/limits.js'
 import type { Log } from '../kernel/log.js'
@@ -11,6 +11,12 @@ import type { Answer } from './record.js'
 
 /** What a failed handler means: run again, nobody knows, store the failure as the answer, or it never began. */
 export type FailureMeaning = 'retry' | 'unknown' | 'store' | 'release'
+
+/** What a policy may say of failures in general. `'store_answers'`: a 5xx is the answer, a handler that threw runs again. */
+export type OnError = Exclude<FailureMeaning, 'release'> | 'store_answers'
+
+/** How a handler failed: it answered with a 5xx, or it threw. */
+export type FailureKind = 'answered' | 'threw'
 
 /** How one operation is guarded. Everything has a default but the name. */
 export interface PolicyOptions {
@@ -33,7 +39,7 @@ export interface PolicyOptions {
   /** With `concurrency: 'wait'`: for how long. */
   readonly waitFor?: Duration
   /** What a handler that throws, or answers 5xx, means. A function is given the error, or that answer, and decides. */
-  readonly onError?: Exclude<FailureMeaning, 'release'> | ((failure: unknown) => FailureMeaning)
+  readonly onError?: OnError | ((failure: unknown, kind: FailureKind) => FailureMeaning)
   /** What a crash in the middle means: nobody knows (the default), or the handler may simply run again. */
   readonly onCrash?: 'unknown' | 'retry'
   /** What a key past its retention means: run as new, visibly counted, or refuse. */
@@ -61,7 +67,7 @@ export interface Policy<C extends Concurrency = Concurrency> {
   readonly maxRunMs: number
   readonly concurrency: C
   readonly waitMs: number
-  readonly meaningOf: (failure: unknown) => FailureMeaning
+  readonly meaningOf: (failure: unknown, kind: FailureKind) => FailureMeaning
   readonly onCrash: 'unknown' | 'retry'
   readonly onExpired: 'run' | 'refuse'
   readonly freshness: Freshness | undefined
@@ -90,7 +96,7 @@ export function policyOf<C extends Concurrency>(
     maxRunMs: durationOr(options.maxRun, defaults.maxRunMs, 'maxRun'),
     concurrency: options.concurrency ?? ('reject' as C),
     waitMs: durationOr(options.waitFor, defaults.waitMs, 'waitFor'),
-    meaningOf: typeof onError === 'function' ? onError : () => onError,
+    meaningOf: typeof onError === 'function' ? onError : meaningOf(onError),
     onCrash: options.onCrash ?? 'unknown',
     onExpired: options.onExpired ?? 'run',
     freshness: options.freshness,
@@ -117,7 +123,7 @@ const choices: Readonly<Record<keyof PolicyOptions, readonly unknown[] | 'any'>>
   maxRun: 'any',
   concurrency: ['reject', 'wait', 'accept'],
   waitFor: 'any',
-  onError: ['retry', 'unknown', 'store'],
+  onError: ['retry', 'unknown', 'store', 'store_answers'],
   onCrash: ['unknown', 'retry'],
   onExpired: ['run', 'refuse'],
   freshness: 'any',
@@ -182,6 +188,15 @@ function warnOfRisks(policy: Policy, log: Log): void {
   if (policy.failOpen) {
     const message = `policy "${policy.name}" fails open: while the store is down its requests run without protection.`
     log({ level: 'warn', code: 'fails_open', message })
+  }
+}
+
+/** What we throw at a handler and ask to be tried again, such as a transaction that was rolled back, is no answer. */
+function meaningOf(onError: OnError): Policy['meaningOf'] {
+  return (failure, kind) => {
+    if (onError !== 'store' && onError !== 'store_answers') return onError
+    if (kind === 'answered') return 'store'
+    return onError === 'store_answers' || (isHapaxError(failure) && failure.retryable) ? 'retry' : 'store'
   }
 }
 

@@ -1,6 +1,6 @@
 import type { FingerprintStrategy } from '../engine/fingerprint/strategy.js'
 import type { Freshness } from '../engine/freshness.js'
-import type { Concurrency, FailureMeaning, Policy, PolicyOptions } from '../engine/policy.js'
+import type { Concurrency, FailureMeaning, OnError, Policy, PolicyOptions } from '../engine/policy.js'
 import type { ErrorCode } from '../kernel/errors.js'
 import type { KeySyntax } from './header.js'
 import type { Profile, ReplayRule } from './profile.js'
@@ -62,7 +62,7 @@ export interface RouteContract {
   }
   readonly duplicates: { readonly mode: Concurrency; readonly text: string; readonly wait?: PublishedTime }
   readonly answers: { readonly text: string }
-  readonly failures: { readonly meaning: FailureMeaning | 'decided'; readonly text: string }
+  readonly failures: { readonly meaning: FailureMeaning | OnError | 'decided'; readonly text: string }
   readonly crashes: { readonly meaning: Policy['onCrash']; readonly text: string }
   readonly store_down: { readonly meaning: 'refuse' | 'run'; readonly text: string }
   readonly replay: ReplayRule & {

@@ -1,6 +1,6 @@
 import type { FingerprintStrategy } from '../engine/fingerprint/strategy.js'
 import type { Freshness } from '../engine/freshness.js'
-import type { Concurrency, FailureMeaning, Policy } from '../engine/policy.js'
+import type { Concurrency, FailureMeaning, OnError, Policy } from '../engine/policy.js'
 import type { KeySyntax } from './header.js'
 import type { ReplayRule } from './profile.js'
 
@@ -47,9 +47,11 @@ export const texts = {
     retry: 'An answer from 500 on is not kept: the same key runs again.',
     unknown: 'After an answer from 500 on nobody can know what happened: nothing runs again until that is settled.',
     store: 'An answer from 500 on is kept like any other, and replayed: the same key fails the same way.',
+    store_answers:
+      'An answer from 500 on is kept like any other, and replayed. A request that was interrupted runs again.',
     release: 'An answer from 500 on frees the key.',
     decided: 'Whether an answer from 500 on is kept is decided by the API, case by case.',
-  } satisfies Record<FailureMeaning | 'decided', string>,
+  } satisfies Record<FailureMeaning | OnError | 'decided', string>,
 
   crashes: {
     unknown: 'After a crash nobody can know what happened: nothing runs again until that is settled.',

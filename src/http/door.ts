@@ -10,7 +10,7 @@ import { decoded } from './content-encoding.js'
 import type { Exchange, Handled, Reply } from './exchange.js'
 import { exposed } from './exposed.js'
 import { parseKeyHeader } from './header.js'
-import { keptHeaders } from './kept-headers.js'
+import { keptHeaders, reframed } from './kept-headers.js'
 import { problemReply } from './problem.js'
 import type { Route } from './route.js'
 import { sendable } from './sendable.js'
@@ -60,7 +60,7 @@ async function guarded<Tx, Request>(
     source,
     handler: (work) => exchange.run(work),
     async toAnswer(value) {
-      const reply = sendable(await exchange.captured(value))
+      const reply = reframed(sendable(await exchange.captured(value)))
       const headers = keptHeaders(reply.headers, keepHeaders)
       said.set(headers, reply)
       return { ...reply, headers }
@@ -110,7 +110,7 @@ async function replyOf<Request>(
       const whole = said.get(answer.headers)
       if (whole !== undefined) return { ...whole, headers: [...whole.headers, ...expires] }
       if (answer.kind === 'withheld') return withheldReply(answer, route)
-      const { status, headers, body } = replayed ? await route.replay(answer, request) : answer
+      const { status, headers, body } = sendable(replayed ? await route.replay(answer, request) : answer)
       const marks = replayed ? route.profile.replayed : []
       return { status, headers: [...withoutCaching(headers), ...marks, ...expires, noStore], body }
     }

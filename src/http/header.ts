@@ -86,7 +86,7 @@ function rawToken(text: string): string {
 
 /** Without the optional whitespace that HTTP allows around a field value. */
 function trimmed(value: string): string {
-  return value.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '')
+  return /^[ \t]|[ \t]$/.test(value) ? value.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '') : value
 }
 
 function malformed(message: string, cause?: unknown): HapaxError {

@@ -29,14 +29,29 @@ const never = new Set([
   'date',
 ])
 
-/** The headers to store. A route may name more, but none that never is. */
+/** The headers to store. A route may name more, but none that never is, and none that is of this connection only. */
 export function keptHeaders(headers: Reply['headers'], more: readonly string[]): Reply['headers'] {
+  const connection = namedIn(headers, 'connection')
   return headers.filter(([given]) => {
     const name = given.toLowerCase()
-    return (kept.has(name) || more.some((other) => other.toLowerCase() === name)) && !never.has(name)
+    const isWanted = kept.has(name) || more.some((other) => other.toLowerCase() === name)
+    return isWanted && !isNeverKept(name) && !connection.has(name)
   })
 }
 
+/** The reply without how its bytes were to be sent: by now they are all here, and are sent in one piece. */
+export function reframed(reply: Reply): Reply {
+  return { ...reply, headers: reply.headers.filter(([name]) => !framing.has(name.toLowerCase())) }
+}
+
+const framing = new Set(['content-length', 'transfer-encoding', 'trailer'])
+
+function namedIn(headers: Reply['headers'], list: string): ReadonlySet<string> {
+  const lines = headers.filter(([name]) => name.toLowerCase() === list).map(([, value]) => value)
+  return new Set(lines.flatMap((line) => line.split(',')).map((name) => name.trim().toLowerCase()))
+}
+
 export function isNeverKept(name: string): boolean {
-  return never.has(name.toLowerCase())
+  const lower = name.toLowerCase()
+  return never.has(lower) || lower.startsWith('proxy-')
 }

@@ -131,9 +131,9 @@ function replayOf<Request>(
     throw new HapaxError('policy_invalid', message)
   }
   return async (stored, request) => {
-    const isFailure = stored.status >= 400
-    const state = isFailure ? undefined : await currentState(stored, request)
-    if (state === undefined) return stored
+    if (stored.status >= 400) return stored
+    const state = await currentState(stored, request)
+    if (state === undefined) return { ...stored, status: replay.status }
     const { headers, body } = valueToAnswer(state)
     const others = stored.headers.filter(([name]) => !describesBody.has(name.toLowerCase()))
     return { status: replay.status, headers: [...headers, ...others], body }

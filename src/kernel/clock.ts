@@ -44,19 +44,33 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   })
 }
 
-/** Every wait has a bound: rejects with `late()` when the promise has not settled within `ms`. */
+/** What hangs on this happens after all that is settled has been heard of. */
+const soon = Promise.resolve()
+
+/**
+ * Every wait has a bound: rejects with `late()` when the promise has not settled within `ms`. One that has settled
+ * already, as those of a store in memory, costs no timer.
+ */
 export function within<T>(clock: Clock, ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(ms, () => reject(late()))
+    let cancel: (() => void) | undefined
+    let isSettled = false
+    const settle = () => {
+      isSettled = true
+      cancel?.()
+    }
     promise.then(
       (value) => {
-        cancel()
+        settle()
         resolve(value)
       },
       (error: unknown) => {
-        cancel()
+        settle()
         reject(error)
       },
     )
+    void soon.then(() => {
+      if (!isSettled) cancel = clock.after(ms, () => reject(late()))
+    })
   })
 }

@@ -1,7 +1,7 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { keyFormats, profiles } from 'hapax'
 import { describe, expect, test } from 'vitest'
 import { gate } from '../support/waiting.js'
-import { deadAddress, startGateway } from './support/gateway.js'
 import { adapters, json, key, type RouteSketch, site } from './support/http-site.js'
 
 /** What the five documents publish, each in its profile, over a real port. */
@@ -59,16 +59,17 @@ describe.each(adapters)('on %s', (adapter) => {
 
   test('finastra keeps status and body whether it succeeded or failed, and says them again [S0-09]', async () => {
     const statuses = [201, 402, 500, 502]
+    const route = (status: number) =>
+      inProfile('finastra', { path: `/${status}`, handler: () => json(status, { said: status }) })
+    const { ask, row, runs } = await site(adapter, ...statuses.map(route))
     for (const status of statuses) {
-      const { ask, row, runs } = await site(
-        adapter,
-        inProfile('finastra', { handler: (runs) => json(status, { run: runs }) }),
-      )
-      const [first, again] = [await ask(), await ask()]
-      expect([first.status, again.status, again.text]).toEqual([status, status, '{"run":1}'])
-      expect(row(key)).toMatchObject({ status: 'completed', response_status_code: status })
-      expect([again.replayed, runs()]).toEqual([true, 1])
+      const asked = { path: `/${status}`, key: `key-${status}` }
+      const [first, again] = [await ask(asked), await ask(asked)]
+      expect([first.status, again.status, again.text]).toEqual([status, status, `{"said":${status}}`])
+      expect(row(asked.key)).toMatchObject({ status: 'completed', response_status_code: status })
+      expect(again.replayed).toBe(true)
     }
+    expect(runs()).toBe(statuses.length)
   })
 
   test('a repeat tells under finastra how the resource is now, with 201, and by default what was said first [S0-23 S2-141]', async () => {
@@ -183,11 +184,14 @@ describe.each(adapters)('on %s', (adapter) => {
       brandur: 422,
       boundary: 422,
     }
-    for (const name of Object.keys(decided) as Name[]) {
-      const { ask, runs } = await site(adapter, inProfile(name))
-      await ask()
-      expect([name, (await ask(another)).status, runs()]).toEqual([name, decided[name], 1])
+    const names = Object.keys(decided) as Name[]
+    const { ask, runs } = await site(adapter, ...names.map((name) => inProfile(name, { path: `/${name}` })))
+    for (const name of names) {
+      const asked = { path: `/${name}`, key: `the-key-of-${name}` }
+      await ask(asked)
+      expect([name, (await ask({ ...asked, ...another })).status]).toEqual([name, decided[name]])
     }
+    expect(runs()).toBe(names.length)
   })
 
   test('a key in progress is a 409, or where the route says so a 202, with Retry-After either way [S2-020]', async () => {
@@ -206,70 +210,21 @@ describe.each(adapters)('on %s', (adapter) => {
     expect((await locked.ask()).status).toBe(409)
     const first = await locked.letGo()
     expect(await locked.ask()).toMatchObject({ status: 201, text: first.text, replayed: true })
-    const waiting = await busy(adapter, { options: { concurrency: 'wait' } })
-    const second = waiting.ask()
+    let arrived = 0
+    const scope = () => {
+      arrived++
+      return 'acme'
+    }
+    const waiting = await busy(adapter, { scope, options: { concurrency: 'wait' } })
+    let isAnswered = false
+    const second = waiting.ask().finally(() => {
+      isAnswered = true
+    })
+    await expect.poll(() => arrived, { timeout: 5_000 }).toBe(2)
+    for (let turns = 0; turns < 50; turns++) await turn()
+    expect(isAnswered).toBe(false)
     const own = await waiting.letGo()
     expect(await second).toMatchObject({ status: 201, text: own.text, replayed: true })
     expect([locked.runs(), waiting.runs()]).toEqual([1, 1])
   })
-})
-
-describe('boundary: a call to a gateway that fails', () => {
-  /** What the document calls `isDefinitelyNotExecuted`: true only where no byte can have left. */
-  const isDefinitelyNotExecuted = (failure: unknown) =>
-    failure instanceof Error && (failure.cause as { code?: unknown } | undefined)?.code === 'ECONNREFUSED'
-  const onError = (failure: unknown) => (isDefinitelyNotExecuted(failure) ? 'retry' : 'unknown')
-  const charge = async (url: string) => {
-    await fetch(url, { method: 'POST', signal: AbortSignal.timeout(200) })
-    return json(201, { status: 'created' })
-  }
-
-  test.each(adapters)(
-    'on %s leaves doubt unless somebody says otherwise, however it failed [S2-038]',
-    async (adapter) => {
-      const { url } = await startGateway()
-      const dead = await deadAddress()
-      const failures = [() => charge(url), () => charge(dead), () => json(502, {}), () => Promise.reject('a string')]
-      for (const handler of failures) {
-        const { ask, row, runs } = await site(adapter, inProfile('boundary', { handler }))
-        for (let time = 0; time < 2; time++)
-          expect(await ask()).toMatchObject({ status: 503, text: '{"code":"outcome_unknown"}' })
-        expect([row(key).status, runs()]).toEqual(['unknown', 1])
-      }
-    },
-  )
-
-  test.each(adapters)(
-    'on %s may run again when nothing can have left, and never after a byte did [S2-039]',
-    async (adapter) => {
-      const gateway = await startGateway()
-      const dead = await deadAddress()
-      const urls = [dead, gateway.url]
-      const handler = (runs: number) => charge(urls[runs - 1] ?? expect.fail('it ran once too often'))
-      const { ask, row, runs } = await site(adapter, inProfile('boundary', { handler, options: { onError } }))
-      expect((await ask()).status).toBe(500)
-      expect([row(key).status, gateway.charges()]).toEqual(['failed_retryable', 0])
-      expect((await ask()).status).toBe(503)
-      expect([row(key).status, gateway.charges()]).toEqual(['unknown', 1])
-      gateway.answer()
-      expect((await ask()).status).toBe(503)
-      expect([runs(), gateway.charges()]).toEqual([2, 1])
-    },
-  )
-
-  test.each(adapters)(
-    'on %s is a 5xx for the client, and the reservation is kept unless nothing ran [S2-045]',
-    async (adapter) => {
-      const gateway = await startGateway()
-      const { ask, row, runs } = await site(
-        adapter,
-        inProfile('boundary', { handler: () => charge(gateway.url), options: { onError } }),
-      )
-      const got = await ask()
-      expect(got.status).toBeGreaterThanOrEqual(500)
-      expect(got.headers['retry-after']).toMatch(/^[1-9]\d*$/)
-      expect(row(key)).toMatchObject({ status: 'unknown', response_status_code: null })
-      expect([runs(), gateway.charges()]).toEqual([1, 1])
-    },
-  )
 })

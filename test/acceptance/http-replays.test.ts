@@ -117,6 +117,20 @@ describe.each(adapters)('on %s', (adapter) => {
     expect(runs()).toBe(1)
   })
 
+  test('a stream of events, which need not end, is refused at its head and keeps nobody waiting [G-05]', async () => {
+    async function* endless() {
+      yield Buffer.from('data: 1\n\n')
+      await new Promise(() => {})
+    }
+    // The handlers of bare node return whole bodies.
+    const body = adapter === 'node' ? Buffer.from('data: 1\n\n') : endless()
+    const { ask } = await site(adapter, {
+      handler: () => ({ status: 200, headers: [['Content-Type', 'text/event-stream']], body }),
+    })
+    const refused = await ask()
+    expect([refused.status, refused.text.includes('data: 1')]).toEqual([500, false])
+  })
+
   test('a stream that is longer than what is kept goes to the first caller; a retry is told that it ran [G-05]', async () => {
     async function* long() {
       for (let part = 0; part < 20; part++) yield Buffer.alloc(100, part)

@@ -19,6 +19,10 @@ const first = 5
 const likeness = 6
 const width = 7
 
+/** The room of a tree that nobody reads any more: a short text takes longer to make room for than to read. */
+let spare: Int32Array | undefined
+const spareRoom = width * 512
+
 /** The values of a JSON text and how they hang together. An object's members are linked in the order of their names. */
 export class JsonTree {
   readonly draft: Draft
@@ -28,7 +32,20 @@ export class JsonTree {
   /** Begins with room for a value every four bytes, which is more than most texts hold: those never have to grow. */
   constructor(draft: Draft) {
     this.draft = draft
-    this.#cells = new Int32Array(width * (16 + (draft.length >> 2)))
+    const room = width * (16 + (draft.length >> 2))
+    if (room > spareRoom || spare === undefined) {
+      this.#cells = new Int32Array(Math.max(room, spareRoom))
+    } else {
+      this.#cells = spare
+      spare = undefined
+    }
+  }
+
+  /** Leaves its room to the next tree. Whoever calls this has read all of it. */
+  release(): void {
+    if (this.#cells.length !== spareRoom) return
+    spare = this.#cells.fill(0, 0, this.#used)
+    this.#used = 0
   }
 
   add(from: number, to: number): JsonNode {

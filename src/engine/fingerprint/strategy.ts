@@ -78,7 +78,11 @@ function asBytes({ body }: FingerprintSource): Payload {
 function fromJson(source: FingerprintSource, shape: (tree: JsonTree) => Payload, onOpaque: OnOpaque): Payload {
   if (source.body.byteLength === 0) return asBytes(source)
   const parsed = canonicalTree(source.body)
-  if (parsed.kind === 'tree') return shape(parsed.tree)
+  if (parsed.kind === 'tree') {
+    const payload = shape(parsed.tree)
+    parsed.tree.release()
+    return payload
+  }
   onOpaque(parsed.reason)
   return asBytes(source)
 }

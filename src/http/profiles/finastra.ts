@@ -1,4 +1,3 @@
-import { isHapaxError } from '../../kernel/errors.js'
 import type { Profile } from '../profile.js'
 import { ietf } from './ietf.js'
 
@@ -10,11 +9,6 @@ export const finastra: Profile = {
   ...ietf,
   name: 'finastra',
   key: { syntax: 'lenient', maxLength: 40 },
-  defaults: { retention: '24h', onError: (failure) => (isUndone(failure) ? 'retry' : 'store') },
+  defaults: { retention: '24h', onError: 'store' },
   replay: { kind: 'current_state', status: 201 },
-}
-
-/** What we threw at the handler and ask to be tried again, such as a transaction that was rolled back, is no answer. */
-function isUndone(failure: unknown): boolean {
-  return isHapaxError(failure) && failure.retryable
 }

@@ -1,4 +1,3 @@
-import type { Answer } from '../../engine/record.js'
 import type { ErrorCode } from '../../kernel/errors.js'
 import { limits } from '../../kernel/limits.js'
 import type { Profile } from '../profile.js'
@@ -16,7 +15,7 @@ export const stripe: Profile = {
   docs: '/idempotency',
   header: 'idempotency-key',
   key: { syntax: 'raw', maxLength: limits.keyLength },
-  defaults: { retention: '24h', onError: (failure) => (isAnswer(failure) ? 'store' : 'retry') },
+  defaults: { retention: '24h', onError: 'store_answers' },
   statuses: { idempotency_key_reused_with_different_payload: 400 },
   problem: ({ code, status, detail, retryable }) => ({
     mediaType: 'application/json',
@@ -30,13 +29,6 @@ export const stripe: Profile = {
     ['Idempotent-Replayed', 'true'],
     [shouldRetry, 'false'],
   ],
-}
-
-/** What a handler threw may be anything, an answer of the Fetch API included; only ours has its bytes at hand. */
-function isAnswer(failure: unknown): boolean {
-  if (typeof failure !== 'object' || failure === null || failure instanceof Error) return false
-  const { status, headers, body } = failure as Partial<Record<keyof Answer, unknown>>
-  return typeof status === 'number' && Array.isArray(headers) && body instanceof Uint8Array
 }
 
 /** What it has words of its own for. */

@@ -1,0 +1,113 @@
+/**
+ * What the guard costs: the same route of Fastify, bare and guarded by a memory store, asked by the same callers with
+ * the same requests. Once with new keys, which run, and once with known keys, which are replayed. The two take turns,
+ * because a shared machine is not as fast now as a second ago; each round has servers of its own, so that what a memory
+ * store keeps stays bounded.
+ */
+import { cpus } from 'node:os'
+import { script } from '../../scripts/parts.mjs'
+import { run } from '../../scripts/processes.mjs'
+import { type Child, start } from './child.js'
+import type { Load, Loaded } from './client.js'
+import type { Usage } from './server.mjs'
+
+const rounds = 5
+const seconds = 2
+const warmUpSeconds = 2
+/** What each ratio should reach. */
+const aim = 0.75
+
+type Keys = Load['keys']
+
+interface Measured {
+  readonly perSecond: number
+  /** Processor time of the server for one request: on a busy machine it says more than the clock. */
+  readonly serverUs: number
+  /** How much of one processor the callers took. Near 1 it is they who are measured. */
+  readonly clientShare: number
+}
+
+interface Site {
+  readonly name: 'bare' | 'guarded'
+  readonly server: Child
+  readonly client: Child
+}
+
+export async function http(): Promise<{ readonly ratios: Readonly<Record<string, number>> }> {
+  if (!(await run(script('build'), { stdout: process.stderr }))) throw new Error('The build failed: see above.')
+  const { model = 'unknown' } = cpus()[0] ?? {}
+  console.log(
+    `Node.js ${process.version}, ${cpus().length} × ${model.trim()}; memory store, body of 200 bytes, 64 callers;`,
+  )
+  console.log(`${seconds} s each after ${warmUpSeconds} s of warming up, median of ${rounds} rounds, taking turns`)
+  const series = new Map<string, Measured[]>()
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, measured] of await roundOf(round)) series.set(name, [...(series.get(name) ?? []), measured])
+  }
+  return { ratios: report(series) }
+}
+
+async function roundOf(round: number): Promise<readonly (readonly [name: string, measured: Measured])[]> {
+  const client = start('client.ts')
+  const names = round % 2 === 0 ? (['bare', 'guarded'] as const) : (['guarded', 'bare'] as const)
+  const sites = names.map((name): Site => ({ name, server: start('server.mjs', name), client }))
+  const results: [string, Measured][] = []
+  try {
+    for (const site of sites) await warmUp(site)
+    for (const keys of ['new', 'known'] as const) {
+      for (const site of sites) results.push([`${site.name} ${keys}`, await measured(site, keys, seconds)])
+    }
+    return results
+  } finally {
+    client.end()
+    for (const { server } of sites) server.end()
+  }
+}
+
+/** New keys and known ones, all of which the server has seen after this. */
+async function warmUp(site: Site): Promise<void> {
+  await measured(site, 'new', warmUpSeconds / 2)
+  await measured(site, 'known', warmUpSeconds / 2, 'either')
+}
+
+async function measured(site: Site, keys: Keys, forSeconds: number, first?: 'either'): Promise<Measured> {
+  const { name, server, client } = site
+  const before = await server.ask<Usage>({})
+  const marked = first ?? (name === 'guarded' && keys === 'known' ? 'as a replay' : 'no')
+  const load: Load = { port: before.port, keys, marked, seconds: forSeconds }
+  const { requests, perSecond, cpuMs, wrong } = await client.ask<Loaded>(load)
+  if (wrong !== undefined) throw new Error(`The ${name} server gave a wrong answer to a ${keys} key:\n${wrong}`)
+  const { cpuMs: afterMs } = await server.ask<Usage>({})
+  return {
+    perSecond,
+    serverUs: ((afterMs - before.cpuMs) * 1_000) / requests,
+    clientShare: (cpuMs * perSecond) / requests / 1_000,
+  }
+}
+
+function report(series: ReadonlyMap<string, readonly Measured[]>): Readonly<Record<string, number>> {
+  const median = (name: string, of: keyof Measured) => {
+    const sorted = (series.get(name) ?? []).map((measured) => measured[of]).sort((a, b) => a - b)
+    return sorted[sorted.length >> 1] ?? Number.NaN
+  }
+  const ratios: Record<string, number> = {}
+  for (const keys of ['new', 'known'] as const) {
+    for (const name of [`bare ${keys}`, `guarded ${keys}`]) {
+      const perSecond = median(name, 'perSecond').toFixed(0).padStart(7)
+      const serverUs = median(name, 'serverUs').toFixed(1).padStart(6)
+      const share = (100 * median(name, 'clientShare')).toFixed(0)
+      console.log(
+        `${name.padEnd(14)} ${perSecond} /s   server ${serverUs} µs per request   callers ${share} % of a processor`,
+      )
+    }
+    const ratio = median(`guarded ${keys}`, 'perSecond') / median(`bare ${keys}`, 'perSecond')
+    const label = keys === 'new' ? 'new keys' : 'replays'
+    const work = median(`bare ${keys}`, 'serverUs') / median(`guarded ${keys}`, 'serverUs')
+    const judged = ratio >= aim ? '' : `, below the aim of ${aim}`
+    console.log(
+      `${label}: ${ratio.toFixed(2)} of bare Fastify by the clock, ${work.toFixed(2)} by processor time${judged}`,
+    )
+    ratios[label] = Number(ratio.toFixed(3))
+  }
+  return ratios
+}

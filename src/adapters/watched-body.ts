@@ -1,0 +1,41 @@
+import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { tooLarge } from '../http/port.js'
+import { keptBody } from './kept-body.js'
+
+/** A request as node gives it. One that is injected, as in tests, does not say whether it is complete. */
+type Incoming = Readable & { readonly complete?: boolean }
+
+/**
+ * Keeps the bytes of a body while a parser reads it, and gives them afterwards. It looks at what comes in and not at
+ * what is read: to read the stream before the parser and put it back would cost more than all the rest of an adapter.
+ */
+export function watchedBody(stream: Incoming, limit: number): () => Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  let isWhole = stream.complete === true
+  const keep = (chunk: Uint8Array) => {
+    length += chunk.byteLength
+    if (length <= limit) chunks.push(chunk)
+    else chunks.length = 0
+  }
+  // A hook that took its time before us has let something come in.
+  const early: Buffer | null = stream.readableLength > 0 ? stream.read() : null
+  if (early !== null) {
+    keep(early)
+    stream.unshift(early)
+  }
+  const { push } = stream
+  stream.push = (chunk: Uint8Array | string | null, encoding) => {
+    if (chunk === null) isWhole = true
+    else keep(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk)
+    return push.call(stream, chunk, encoding)
+  }
+  return async () => {
+    // A parser that gives the stream itself to the handler has not read it, or not to its end.
+    if (!isWhole && stream.readableFlowing === null) await keptBody(stream, limit)
+    else if (!isWhole) await finished(stream, { writable: false })
+    if (length > limit) throw tooLarge(limit)
+    return chunks[1] === undefined ? (chunks[0] ?? new Uint8Array()) : Buffer.concat(chunks)
+  }
+}
