@@ -10,7 +10,9 @@ export interface Load {
   readonly keys: 'new' | 'known'
   /** How a right answer is marked: not at all, or as a replay. */
   readonly marked: 'no' | 'as a replay' | 'either'
+  /** Goes on for this long, and until so many requests were answered. */
   readonly seconds: number
+  readonly atLeast: number
 }
 
 export interface Loaded {
@@ -45,7 +47,7 @@ const head = [
 
 const requestOf = (key: string) => `${head}\r\nIdempotency-Key: ${key}\r\n\r\n${body}`
 
-async function load({ port, keys, marked, seconds }: Load): Promise<Loaded> {
+async function load({ port, keys, marked, seconds, atLeast }: Load): Promise<Loaded> {
   const sockets = await Promise.all(Array.from({ length: connections }, () => connected(port)))
   const cpu = process.cpuUsage()
   const startedAt = performance.now()
@@ -72,7 +74,7 @@ async function load({ port, keys, marked, seconds }: Load): Promise<Loaded> {
         if (!isWhole(got)) return
         if (!isRight(got)) wrong ??= got
         got = ''
-        if (wrong !== undefined || (requests >= knownKeys.length && performance.now() >= until)) resolve()
+        if (wrong !== undefined || (requests >= atLeast && performance.now() >= until)) resolve()
         else socket.write(requestOf(nextKey()), 'latin1')
       })
       socket.write(requestOf(nextKey()), 'latin1')

@@ -80,22 +80,15 @@ export class HeldReply {
 
   /** What Fastify is about to send. */
   sends(payload: unknown, goOn: GoOn): void {
-    if (this.#answer !== undefined) return goOn(null, this.#delivered(this.#answer))
-    switch (this.#phase) {
-      case 'waiting':
-        return goOn(null, payload)
-      case 'running':
-        return this.#capture(payload, goOn)
-      case 'captured':
-        // The first thing that a handler sends is its answer. Only if nothing became of that, because the commit around
-        // it failed, what the error handler says is sent.
-        if (this.#failed !== 'after its answer') return
-        this.#phase = 'overtaken'
-        this.#overtake = () => goOn(null, payload)
-        if (this.#isRefused) this.#overtake()
-        return
-      case 'overtaken':
-        return
+    if (this.#answer !== undefined) goOn(null, this.#delivered(this.#answer))
+    else if (this.#phase === 'waiting') goOn(null, payload)
+    else if (this.#phase === 'running') this.#capture(payload, goOn)
+    // The first thing that a handler sends is its answer. Only if nothing became of that, because the commit around it
+    // failed, what the error handler says is sent.
+    else if (this.#phase === 'captured' && this.#failed === 'after its answer') {
+      this.#phase = 'overtaken'
+      this.#overtake = () => goOn(null, payload)
+      if (this.#isRefused) this.#overtake()
     }
   }
 

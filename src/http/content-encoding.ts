@@ -14,7 +14,15 @@ const decoders = {
  * The body without its content encoding, never longer than `limit`: a few bytes may unfold into gigabytes. Only for
  * telling requests apart; the application gets the body as it came.
  */
-export async function decoded(body: Uint8Array, encodings: readonly string[], limit: number): Promise<Uint8Array> {
+export function decoded(
+  body: Uint8Array,
+  encodings: readonly string[],
+  limit: number,
+): Uint8Array | Promise<Uint8Array> {
+  return encodings.length === 0 ? body : withoutAll(body, encodings, limit)
+}
+
+async function withoutAll(body: Uint8Array, encodings: readonly string[], limit: number): Promise<Uint8Array> {
   const names = encodings.flatMap((line) => line.split(',')).map((name) => name.trim().toLowerCase())
   let bytes = body
   for (const name of names.filter((name) => name !== '' && name !== 'identity').reverse()) {
