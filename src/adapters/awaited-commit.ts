@@ -4,26 +4,28 @@ import type { Work } from '../http/port.js'
  * A work whose commit can be waited for. A handler that writes its response inside `work.commit` has answered before
  * the commit has ended, and nothing may be made of the answer until then.
  */
-export function awaitedCommit<Tx>(work: Work<Tx>): { readonly work: Work<Tx>; readonly settled: () => Promise<void> } {
-  let committing: Promise<unknown> | undefined
-  return {
-    work: {
-      generation: work.generation,
-      attempt: work.attempt,
-      recoveryPoint: work.recoveryPoint,
-      // Only asked for when the handler does: see the lease.
-      get signal() {
-        return work.signal
-      },
-      doubt: work.doubt,
-      commit(body) {
+export interface AwaitedCommit<Tx> {
+  readonly work: Work<Tx>
+  /** Settles with the commit; `undefined` when there was none. */
+  committing(): Promise<void> | undefined
+}
+
+export function awaitedCommit<Tx>(work: Work<Tx>): AwaitedCommit<Tx> {
+  const commits: Promise<unknown>[] = []
+  // Beside the work and not a copy of it, which would ask for its signal.
+  const awaited: Work<Tx> = Object.create(work, {
+    commit: {
+      value(body: Parameters<Work<Tx>['commit']>[0]) {
         const commit = work.commit(body)
-        committing = Promise.all([committing, commit])
         // Whoever called commit hears of its failure; nobody may wait for it here.
-        committing.catch(() => {})
+        commit.catch(() => {})
+        commits.push(commit)
         return commit
       },
     },
-    settled: async () => void (await committing),
+  })
+  return {
+    work: awaited,
+    committing: () => (commits.length === 0 ? undefined : Promise.all(commits).then(() => undefined)),
   }
 }

@@ -34,21 +34,17 @@ export function guard<Tx>(
   const route = routeOf(engine, options)
   return (request, response, next) => {
     const exchange = exchangeOf(request, response, next, handler)
-    handle(engine, exchange, route, request)
-      .then(
-        (handled) => {
-          const misuse = exchange.letGo()
-          if (misuse !== undefined) next(misuse)
-          else if (handled.kind === 'reply') send(response, handled.reply)
-          else called(handler, withWork(request, handled.work), response, next).catch(next)
-        },
-        (error: unknown) => {
-          exchange.letGo()
-          next(error)
-        },
-      )
-      // What cannot be sent is the application's to tell; nobody else hears of it.
-      .catch(next)
+    const serve = async () => {
+      const handled = await handle(engine, exchange, route, request)
+      const misuse = exchange.letGo()
+      if (misuse !== undefined) throw misuse
+      if (handled.kind === 'reply') send(response, handled.reply)
+      else await called(handler, withWork(request, handled.work), response, next)
+    }
+    serve().catch((error: unknown) => {
+      exchange.letGo()
+      next(error)
+    })
   }
 }
 
@@ -94,12 +90,12 @@ function exchangeOf<Tx>(
       const awaited = awaitedCommit(work)
       return new Promise((resolve, reject) => {
         const failed = (error: unknown) =>
-          void awaited.settled().then(
+          void Promise.resolve(awaited.committing()).then(
             () => reject(error),
             () => reject(error),
           )
         const goOn = (error?: unknown) => (isNoError(error) ? next(error) : failed(error))
-        holding.ended.then(awaited.settled).then(resolve, reject)
+        holding.ended.then(awaited.committing).then(resolve, reject)
         called(handler, withWork(request, awaited.work), response, goOn).catch(failed)
       })
     },
@@ -109,6 +105,7 @@ function exchangeOf<Tx>(
     },
     letGo() {
       held?.letGo()
+      held = undefined
       return misuse
     },
   }

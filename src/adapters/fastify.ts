@@ -9,11 +9,22 @@ import type {
   RouteShorthandOptionsWithHandler,
 } from 'fastify'
 import { handle } from '../http/door.js'
-import { type Engine, type Exchange, type Reply, type RouteOptions, routeOf, type Work } from '../http/port.js'
+import {
+  type Engine,
+  type Exchange,
+  type Handled,
+  type Reply,
+  type RouteOptions,
+  routeOf,
+  type Work,
+} from '../http/port.js'
+import { type Awaitable, after, attempted, isPromise } from '../kernel/awaitable.js'
 import { HapaxError, invariant } from '../kernel/errors.js'
 import { awaitedCommit } from './awaited-commit.js'
 import { HeldReply } from './held-reply.js'
 import { watchedBody } from './watched-body.js'
+
+export { keyStatus } from './fastify-status.js'
 
 export type GuardedRequest<Tx, G extends RouteGenericInterface = RouteGenericInterface> = FastifyRequest<G> & {
   readonly work: Work<Tx>
@@ -54,15 +65,11 @@ export function guard<Tx, G extends RouteGenericInterface = RouteGenericInterfac
     const exchange = kept[place]
     invariant(exchange, 'preParsing comes before preHandler')
     exchange.goOn = done
-    handle(engine, exchange, route, request).then(
-      (handled) => {
-        if (exchange.misuse !== undefined) return done(exchange.misuse)
-        if (handled.kind === 'reply') return exchange.held.answer(handled.reply)
-        kept.work = handled.work
-        done()
-      },
-      (error) => (exchange.held.isWaiting() ? done(error) : exchange.held.refuse(error)),
+    const ended = attempted(
+      () => after(handle(engine, exchange, route, request), (handled) => answer(exchange, handled, kept, done)),
+      (error) => (exchange.held.isWaiting() ? done(error as Error) : exchange.held.refuse(error as Error)),
     )
+    if (isPromise(ended)) ended.catch(done)
   }
 
   const onError: onErrorHookHandler = (request, _reply, error, done) => {
@@ -87,6 +94,15 @@ export function guard<Tx, G extends RouteGenericInterface = RouteGenericInterfac
   }
 }
 
+function answer<Tx>(exchange: FastifyExchange<Tx>, handled: Handled<Tx>, kept: Kept<Tx>, done: Done): void {
+  if (exchange.misuse !== undefined) return done(exchange.misuse)
+  if (handled.kind === 'reply') return exchange.held.answer(handled.reply)
+  kept.work = handled.work
+  done()
+}
+
+type Done = (error?: Error) => void
+
 /** Where a request keeps its exchange. A weak map would cost the collector more than the rest of the adapter costs. */
 const place = Symbol('hapax')
 
@@ -101,10 +117,10 @@ class FastifyExchange<Tx> implements Exchange<Tx> {
   /** Lets Fastify call the handler. */
   goOn: () => void = () => {}
   readonly #request: Kept<Tx>
-  readonly #body: (() => Promise<Uint8Array>) | undefined
+  readonly #body: (() => Awaitable<Uint8Array>) | undefined
   #ended: Promise<Reply> | undefined
 
-  constructor(request: FastifyRequest, reply: FastifyReply, body: (() => Promise<Uint8Array>) | undefined) {
+  constructor(request: FastifyRequest, reply: FastifyReply, body: (() => Awaitable<Uint8Array>) | undefined) {
     this.method = request.method
     this.target = request.originalUrl
     this.held = new HeldReply(reply)
@@ -122,10 +138,10 @@ class FastifyExchange<Tx> implements Exchange<Tx> {
     return lines
   }
 
-  body(): Promise<Uint8Array> {
+  body(): Awaitable<Uint8Array> {
     if (this.#body !== undefined) return this.#body()
     this.misuse = bodyReplaced()
-    return Promise.reject(this.misuse)
+    throw this.misuse
   }
 
   async run(work: Work<Tx>): Promise<void> {
@@ -136,13 +152,14 @@ class FastifyExchange<Tx> implements Exchange<Tx> {
     try {
       await this.#ended
     } finally {
-      await awaited.settled()
+      const committing = awaited.committing()
+      if (committing !== undefined) await committing
     }
   }
 
-  async captured(value: unknown): Promise<Reply> {
+  captured(value: unknown): Awaitable<Reply> {
     this.held.commit(value)
-    return this.#ended as Promise<Reply>
+    return this.held.said() ?? (this.#ended as Promise<Reply>)
   }
 }
 

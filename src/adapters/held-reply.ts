@@ -72,6 +72,11 @@ export class HeldReply {
     this.#reply.send(value)
   }
 
+  /** What the handler said, once it has, unless it threw before. */
+  said(): Reply | undefined {
+    return this.#failed === 'before its answer' ? undefined : this.#said
+  }
+
   threw(error: unknown): void {
     if (this.#phase === 'waiting' || this.#failed !== 'no') return
     this.#failed = this.#phase === 'running' ? 'before its answer' : 'after its answer'

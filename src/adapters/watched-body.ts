@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { tooLarge } from '../http/port.js'
+import type { Awaitable } from '../kernel/awaitable.js'
 import { keptBody } from './kept-body.js'
 
 /** A request as node gives it. One that is injected, as in tests, does not say whether it is complete. */
@@ -10,7 +11,7 @@ type Incoming = Readable & { readonly complete?: boolean }
  * Keeps the bytes of a body while a parser reads it, and gives them afterwards. It looks at what comes in and not at
  * what is read: to read the stream before the parser and put it back would cost more than all the rest of an adapter.
  */
-export function watchedBody(stream: Incoming, limit: number): () => Promise<Uint8Array> {
+export function watchedBody(stream: Incoming, limit: number): () => Awaitable<Uint8Array> {
   const chunks: Uint8Array[] = []
   let length = 0
   let isWhole = stream.complete === true
@@ -31,11 +32,15 @@ export function watchedBody(stream: Incoming, limit: number): () => Promise<Uint
     else keep(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk)
     return push.call(stream, chunk, encoding)
   }
-  return async () => {
-    // A parser that gives the stream itself to the handler has not read it, or not to its end.
-    if (!isWhole && stream.readableFlowing === null) await keptBody(stream, limit)
-    else if (!isWhole) await finished(stream, { writable: false })
+  const whole = () => {
     if (length > limit) throw tooLarge(limit)
     return chunks[1] === undefined ? (chunks[0] ?? new Uint8Array()) : Buffer.concat(chunks)
+  }
+  return () => {
+    if (isWhole) return whole()
+    // A parser that gives the stream itself to the handler has not read it, or not to its end.
+    const isUnread = stream.readableFlowing === null
+    const read = isUnread ? keptBody(stream, limit) : finished(stream, { writable: false })
+    return read.then(whole)
   }
 }

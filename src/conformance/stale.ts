@@ -13,7 +13,7 @@ export function writes(store: AnyStore, claim: Claim): ReadonlyArray<readonly [W
   return [
     ['renew', () => store.renew(claim, 2 * leaseMs)],
     ['checkpoint', () => store.checkpoint(claim, { ...checkpoint, recoveryPoint: 'too_late' })],
-    ['complete', () => store.complete(claim, completion('too late'))],
+    ['complete', async () => store.complete(claim, completion('too late'))],
     ['fail', () => store.fail(claim, failure)],
     ['doubt', () => store.doubt(claim, reason)],
     ['release', () => store.release(claim)],

@@ -10,6 +10,7 @@ export type Admission = () => Promise<void>
 
 /** `undefined` when everybody is let in: then a new key costs no question. */
 export function admissionOf<Tx>(context: Context<Tx>, guarded: Guarded<Tx>): Admission | undefined {
+  if (guarded.minted === true) return undefined
   const { quotas, events, clock } = context
   const stale = staleness(guarded, clock.now())
   if (stale === undefined && quotas === undefined) return undefined

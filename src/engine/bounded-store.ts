@@ -1,3 +1,4 @@
+import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { type Clock, within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
@@ -14,21 +15,33 @@ export type BoundedStore = Pick<
  * and fails closed. After `idempotency_store_unavailable` the step may still have happened.
  */
 export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Clock, events: Emitter): BoundedStore {
+  function failed(step: string, error: unknown): HapaxError {
+    const failure = unavailable(step, error)
+    events.emit('store_failed', () => ({ step, errorCode: isHapaxError(error) ? error.code : failure.code }))
+    return failure
+  }
   async function bounded<T>(step: string, promise: Promise<T>): Promise<T> {
     const late = () =>
       new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" within ${timeoutMs} ms.`)
     try {
       return await within(clock, timeoutMs, promise, late)
     } catch (error) {
-      const failure = unavailable(step, error)
-      events.emit('store_failed', () => ({ step, errorCode: isHapaxError(error) ? error.code : failure.code }))
-      throw failure
+      throw failed(step, error)
     }
   }
+  function atOnce<T>(step: string, ask: () => Awaitable<T>): Awaitable<T> {
+    let answer: Awaitable<T>
+    try {
+      answer = ask()
+    } catch (error) {
+      throw failed(step, error)
+    }
+    return isPromise(answer) ? bounded(step, answer) : answer
+  }
   return {
-    reserve: (reservation) => bounded('reserve', store.reserve(reservation)),
+    reserve: (reservation) => atOnce('reserve', () => store.reserve(reservation)),
     renew: (claim, leaseMs) => bounded('renew', store.renew(claim, leaseMs)),
-    complete: (claim, completion) => bounded('complete', store.complete(claim, completion)),
+    complete: (claim, completion) => atOnce('complete', () => store.complete(claim, completion)),
     release: (claim) => bounded('release', store.release(claim)),
     fail: (claim, failure) => bounded('fail', store.fail(claim, failure)),
     doubt: (claim, reason) => bounded('doubt', store.doubt(claim, reason)),

@@ -1,3 +1,4 @@
+import { type Awaitable, after, attempted } from '../kernel/awaitable.js'
 import { backoffMs } from '../kernel/backoff.js'
 import type { Chance } from '../kernel/chance.js'
 import type { Clock } from '../kernel/clock.js'
@@ -11,7 +12,7 @@ import { backoffs, limits } from '../kernel/limits.js'
  * store answers it the circuit closes, otherwise it stays open for longer.
  */
 export interface Breaker {
-  through<T>(step: () => Promise<T>): Promise<T>
+  through<T>(step: () => Awaitable<T>): Awaitable<T>
 }
 
 export function breaker(clock: Clock, chance: Chance, events: Emitter): Breaker {
@@ -47,22 +48,38 @@ export function breaker(clock: Clock, chance: Chance, events: Emitter): Breaker 
     return 'to try'
   }
 
+  /** Whatever else a store says, it is there. */
+  function refused(error: unknown): never {
+    if (isHapaxError(error, 'idempotency_store_unavailable')) failed()
+    else answered()
+    throw error
+  }
+
   return {
-    async through(step) {
-      const how = entered()
-      try {
-        const result = await step()
-        answered()
-        return result
-      } catch (error) {
-        // Whatever else a store says, it is there.
-        if (isHapaxError(error, 'idempotency_store_unavailable')) failed()
-        else answered()
-        throw error
-      } finally {
-        if (how === 'to try') isTrying = false
-      }
+    through(step) {
+      if (entered() === 'as usual') return watched(step)
+      return attempted(
+        () => after(watched(step), tried),
+        (error) => {
+          tried(undefined)
+          throw error
+        },
+      )
     },
+  }
+
+  function watched<T>(step: () => Awaitable<T>): Awaitable<T> {
+    return attempted(() => after(step(), heard), refused)
+  }
+
+  function heard<T>(result: T): T {
+    answered()
+    return result
+  }
+
+  function tried<T>(result: T): T {
+    isTrying = false
+    return result
   }
 }
 

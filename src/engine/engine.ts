@@ -1,3 +1,4 @@
+import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { type Chance, systemChance } from '../kernel/chance.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
 import { type Duration, parseDuration } from '../kernel/duration.js'
@@ -64,10 +65,12 @@ export interface Engine<Tx> {
     handler: (work: Work<Tx>) => Promise<T>,
   ): Promise<RunResult<T, C>>
   /** What `run` and the HTTP door rest on: answers as bytes, every outcome in one union. */
-  execute(guarded: Guarded<Tx>): Promise<Outcome>
+  execute(guarded: Guarded<Tx>): Awaitable<Outcome>
   /** The record of a key as the store has it, to look at. Whether it may run is only ever said by running it. */
   find(name: RecordName): Promise<StoredRecord | undefined>
   on<Name extends EventName>(name: Name, listener: Listener<Name>): () => void
+  /** Where the engine says what its callers are not told. */
+  readonly log: Log
   /** Opens the store. Call it at start, so that a database that is missing or too old is found then. */
   open(): Promise<void>
   /** Takes no new work, lets what runs finish within a bound, then closes the store. */
@@ -84,9 +87,10 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
   const context = contextOf(options)
   let closing: Promise<void> | undefined
 
-  async function guard(guarded: Guarded<Tx>): Promise<Outcome> {
+  function guard(guarded: Guarded<Tx>): Awaitable<Outcome> {
     if (closing !== undefined) return { kind: 'refused', error: new HapaxError('engine_closed') }
-    return context.background.track(execute(context, guarded))
+    const outcome = execute(context, guarded)
+    return isPromise(outcome) ? context.background.track(outcome) : outcome
   }
 
   async function find(name: RecordName): Promise<StoredRecord | undefined> {
@@ -120,6 +124,7 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
     execute: guard,
     find,
     on: context.events.on,
+    log: context.log,
     open: context.opening.open,
     close() {
       closing ??= closeOnce()

@@ -1,3 +1,4 @@
+import { type Awaitable, after, attempted } from '../kernel/awaitable.js'
 import { within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
@@ -18,52 +19,68 @@ import { runUnprotected } from './unprotected.js'
  * One guarded request, from its key to its outcome. Nothing runs without a durable reservation, and what the store
  * says about the key decides everything else.
  */
-export async function execute<Tx>(context: Context<Tx>, guarded: Guarded<Tx>): Promise<Outcome> {
-  const { clock, flights } = context
-  const { scope, key, policy, source } = guarded
-  const deadline = clock.elapsed() + policy.waitMs
+export function execute<Tx>(context: Context<Tx>, guarded: Guarded<Tx>): Awaitable<Outcome> {
+  const { policy, source } = guarded
+  const deadline = context.clock.elapsed() + policy.waitMs
   let fingerprint: Fingerprint
   try {
     fingerprint = policy.fingerprinter.of(source)
   } catch (error) {
     return refusal(error)
   }
-  const flightName = `${scope}\n${key}\n${fingerprint}`
-  while (policy.concurrency === 'wait') {
-    const inTheAir = flights.find(flightName)
-    if (inTheAir === undefined) break
-    const shared = await sharedOutcome(context, guarded, inTheAir, deadline)
-    if (shared !== undefined) return shared
-  }
-  const flight = judge(context, guarded, fingerprint, deadline)
-  flights.announce(flightName, flight)
-  return flight
+  if (policy.concurrency === 'wait') return executeOrShare(context, guarded, fingerprint, deadline)
+  return judge(context, guarded, fingerprint, { attempt: 1, deadline })
 }
 
-async function judge<Tx>(
+/** A duplicate that may wait joins the one that runs in this process. */
+async function executeOrShare<Tx>(
   context: Context<Tx>,
   guarded: Guarded<Tx>,
   fingerprint: Fingerprint,
   deadline: number,
 ): Promise<Outcome> {
-  for (let attempt = 1; ; attempt++) {
-    if (context.background.ended.aborted) return { kind: 'refused', error: new HapaxError('engine_closed') }
-    let asked: Asked
-    try {
-      asked = await context.breaker.through(async () => {
-        await openedInTime(context)
-        return reserve(context, guarded, fingerprint)
-      })
-    } catch (error) {
-      // A busy store, a schema that does not fit or a recipe nobody knows is no outage: those never fail open.
-      if (guarded.policy.failOpen && isHapaxError(error, 'idempotency_store_unavailable')) {
-        return runUnprotected(context, guarded)
-      }
-      return refusal(error)
-    }
-    const outcome = await act(context, guarded, asked, { attempt, deadline })
-    if (outcome !== undefined) return outcome
+  const { flights } = context
+  const flightName = `${guarded.scope}\n${guarded.key}\n${fingerprint}`
+  for (let inTheAir = flights.find(flightName); inTheAir !== undefined; inTheAir = flights.find(flightName)) {
+    const shared = await sharedOutcome(context, guarded, inTheAir, deadline)
+    if (shared !== undefined) return shared
   }
+  const flight = Promise.resolve(judge(context, guarded, fingerprint, { attempt: 1, deadline }))
+  flights.announce(flightName, flight)
+  return flight
+}
+
+function judge<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  fingerprint: Fingerprint,
+  waited: Waited,
+): Awaitable<Outcome> {
+  if (context.background.ended.aborted) return { kind: 'refused', error: new HapaxError('engine_closed') }
+  return after(asked(context, guarded, fingerprint), (asked) => {
+    if (!('verdict' in asked)) return asked
+    return after(
+      act(context, guarded, asked, waited),
+      (outcome) => outcome ?? judge(context, guarded, fingerprint, { ...waited, attempt: waited.attempt + 1 }),
+    )
+  })
+}
+
+/** What the store said, or what comes of it that it did not. */
+function asked<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, fingerprint: Fingerprint): Awaitable<Asked | Outcome> {
+  return attempted(
+    () => context.breaker.through(() => reserveWhenOpen(context, guarded, fingerprint)),
+    (error) => {
+      // A busy store, a schema that does not fit or a recipe nobody knows is no outage: those never fail open.
+      const isOutage = isHapaxError(error, 'idempotency_store_unavailable')
+      return guarded.policy.failOpen && isOutage ? runUnprotected(context, guarded) : refusal(error)
+    },
+  )
+}
+
+function reserveWhenOpen<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, fingerprint: Fingerprint): Awaitable<Asked> {
+  if (context.opening.isOpen()) return reserve(context, guarded, fingerprint)
+  return openedInTime(context).then(() => reserve(context, guarded, fingerprint))
 }
 
 /** Opening may take long and goes on by itself; a request waits for it no longer than for any step of the store. */
@@ -75,12 +92,12 @@ export function openedInTime<Tx>({ clock, opening, storeTimeoutMs }: Context<Tx>
 }
 
 /** Acts on what the store said. `undefined`: a duplicate has waited a little, ask the store again. */
-async function act<Tx>(
+function act<Tx>(
   context: Context<Tx>,
   guarded: Guarded<Tx>,
   { verdict, askedAt }: Asked,
   waited: Waited,
-): Promise<Outcome | undefined> {
+): Awaitable<Outcome | undefined> {
   const { events } = context
   const subject = () => subjectOf(guarded)
   switch (verdict.kind) {
@@ -98,12 +115,12 @@ async function act<Tx>(
         events.emit('resumed', () => ({ ...subject(), attempt, fence, recoveryPoint }))
       })
     }
-    case 'completed': {
-      const refused = await refusedReplay(context, guarded, verdict.answer)
-      if (refused !== undefined) return refused
-      events.emit('replayed', subject)
-      return replay(guarded.policy, verdict.record)
-    }
+    case 'completed':
+      return after(refusedReplay(context, guarded, verdict.answer), (refused) => {
+        if (refused !== undefined) return refused
+        events.emit('replayed', subject)
+        return replay(guarded.policy, verdict.record)
+      })
     case 'in_progress':
       return meetInProgress(context, guarded, verdict.leaseLeftMs, waited)
     case 'unknown': {

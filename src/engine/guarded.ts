@@ -1,3 +1,4 @@
+import type { Awaitable } from '../kernel/awaitable.js'
 import type { FingerprintSource } from './fingerprint/source.js'
 import type { Policy } from './policy.js'
 import type { Answer, RecordName, StoredAnswer } from './record.js'
@@ -8,11 +9,13 @@ import type { Work } from './work.js'
  * answer is said by whoever stands at the door.
  */
 export interface Guarded<Tx> extends RecordName {
+  /** A key that nobody sent is used by nobody else: it takes no place in a quota. */
+  readonly minted?: true
   readonly policy: Policy
   readonly source: FingerprintSource
   readonly handler: (work: Work<Tx>) => Promise<unknown>
   /** May take its time: the body of a response is read as it comes. */
-  readonly toAnswer: (value: unknown) => Answer | Promise<Answer>
+  readonly toAnswer: (value: unknown) => Awaitable<Answer>
   /** Whether this caller may be given an answer that was made before, for whoever asked then. Without it he may. */
   readonly authorizeReplay?: (answer: StoredAnswer) => boolean | Promise<boolean>
   /** Only asked where the policy stores failures. */

@@ -24,6 +24,8 @@ export interface Surroundings {
   readonly askedAt: number
   readonly background: Background
   readonly onLost: () => void
+  /** Told when the handler runs for longer than it may. */
+  readonly onOverrun: () => void
 }
 
 /**
@@ -32,7 +34,7 @@ export interface Surroundings {
  * the monotonic clock and by a timer that no silent store holds up, so that this side gives up first.
  */
 export function keepLease(claim: Claim, { leaseMs, maxRunMs }: Policy, around: Surroundings): Lease {
-  const { store, clock, askedAt, background, onLost } = around
+  const { store, clock, askedAt, background, onLost, onOverrun } = around
   let isStopped = false
   let reason: HapaxError | undefined
   let controller: AbortController | undefined
@@ -71,7 +73,10 @@ export function keepLease(claim: Claim, { leaseMs, maxRunMs }: Policy, around: S
   /** Most handlers end before the first renewal, so until then there is one timer. */
   const begin = () => {
     const leftMs = startedAt + maxRunMs - clock.elapsed()
-    cancelMaxRun = clock.after(Math.max(0, leftMs), () => lose('The handler ran longer than maxRun.'))
+    cancelMaxRun = clock.after(Math.max(0, leftMs), () => {
+      onOverrun()
+      lose('The handler ran longer than maxRun.')
+    })
     cancelExpiry = expireAfter(askedAt)
     void renew()
   }

@@ -1,13 +1,14 @@
 import { hash } from 'node:crypto'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { type Clock, within } from '../kernel/clock.js'
-import { type Duration, parseDuration } from '../kernel/duration.js'
-import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import { type Duration, formatDuration, parseDuration } from '../kernel/duration.js'
+import { HapaxError } from '../kernel/errors.js'
 import { defaults, limits } from '../kernel/limits.js'
 
 /** So many in so long a time, counted by this process alone. */
 export interface Rate {
   readonly most: number
+  /** At most 24 days; a limiter that counts in a database may take longer. */
   readonly per: Duration
 }
 
@@ -20,27 +21,48 @@ export interface Limiter {
   consume(key: string): Promise<unknown>
 }
 
+/** Checks what was given, once, at start. */
 export function limiterOf(given: Rate | Limiter, what: string): Limiter {
-  if ('consume' in given) return given
+  if (typeof given !== 'object' || given === null) throw invalid(`${what} is ${JSON.stringify(given)}`)
+  if ('consume' in given) {
+    if (typeof given.consume !== 'function') throw invalid(`${what}.consume is no function`)
+    return given
+  }
   const { most, per } = given
-  if (!Number.isSafeInteger(most) || most < 1)
-    throw new HapaxError('policy_invalid', `${what}: most is ${most}; give a whole number from 1.`)
-  return new RateLimiterMemory({ points: most, duration: parseDuration(per, what) / 1_000 })
+  if (!Number.isSafeInteger(most) || most < 1) throw invalid(`${what}.most is ${most}, and no whole number from 1`)
+  const perMs = parseDuration(per, `${what}.per`)
+  if (perMs < 1 || perMs > limits.rateMs)
+    throw invalid(`${what}.per is ${per}, and not from 1ms to ${formatDuration(limits.rateMs)}`)
+  return new RateLimiterMemory({ points: most, duration: perMs / 1_000 })
+}
+
+function invalid(why: string): HapaxError {
+  const message = `${why}; give a rate like { most: 100, per: '1s' }, or a limiter with consume(name).`
+  return new HapaxError('policy_invalid', message)
 }
 
 /**
  * Counts one more under this name. How long to wait when there were too many, in milliseconds. A limiter that fails or
- * is silent lets nobody in.
+ * is silent lets nobody in, and says nothing about the store.
  */
-export async function overLimit(limiter: Limiter, name: string, clock: Clock): Promise<number | undefined> {
+export async function overLimit(
+  limiter: Limiter,
+  name: string,
+  clock: Clock,
+  timeoutMs: number = defaults.storeTimeoutMs,
+): Promise<number | undefined> {
+  const late = () => new Error(`The limiter did not answer within ${timeoutMs} ms.`)
   try {
-    await within(clock, defaults.storeTimeoutMs, limiter.consume(fitting(name)), silent)
+    await within(clock, timeoutMs, limiter.consume(fitting(name)), late)
     return undefined
   } catch (refusal) {
-    if (isHapaxError(refusal)) throw refusal
     if (isVerdict(refusal)) return Math.max(1, refusal.msBeforeNext)
-    throw new HapaxError('idempotency_store_unavailable', 'The limiter failed, so nothing was run.', { cause: refusal })
+    throw limiterUnavailable('The limiter failed or was silent, so nothing was run.', refusal)
   }
+}
+
+export function limiterUnavailable(message: string, cause: unknown): HapaxError {
+  return new HapaxError('limiter_unavailable', message, { cause, retryAfterMs: defaults.quotaHoldMs })
 }
 
 /** Limiters keep names in columns of their own width; one that does not fit would let nobody in. */
@@ -50,9 +72,4 @@ function fitting(name: string): string {
 
 function isVerdict(refusal: unknown): refusal is { readonly msBeforeNext: number } {
   return typeof (refusal as { msBeforeNext?: unknown } | null)?.msBeforeNext === 'number'
-}
-
-function silent(): HapaxError {
-  const message = `The limiter did not answer within ${defaults.storeTimeoutMs} ms.`
-  return new HapaxError('idempotency_store_unavailable', message)
 }

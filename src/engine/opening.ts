@@ -11,18 +11,22 @@ const noFindings: Promise<readonly Finding[]> = Promise.resolve([])
 /** Opens a store once for all who ask. After a failure the next one to ask tries again. */
 export interface Opening {
   open(): Promise<void>
+  /** Whether it has been opened, so that nobody need wait for it. */
+  isOpen(): boolean
   /** Closes the store if it was ever opened. */
   close(): Promise<void>
 }
 
 export function opening<Tx>(store: Store<Tx>, clock: Clock, events: Emitter): Opening {
   let opened: Promise<void> | undefined
+  let isOpen = false
 
   async function attempt(): Promise<void> {
     const late = () =>
       new HapaxError('store_unreachable', `The ${store.name} store did not open within ${defaults.openTimeoutMs} ms.`)
     try {
       await within(clock, defaults.openTimeoutMs, store.open(), late)
+      isOpen = true
       await warn()
     } catch (error) {
       opened = undefined
@@ -45,6 +49,7 @@ export function opening<Tx>(store: Store<Tx>, clock: Clock, events: Emitter): Op
   }
 
   return {
+    isOpen: () => isOpen,
     open() {
       opened ??= attempt()
       return opened

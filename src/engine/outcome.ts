@@ -3,13 +3,17 @@ import type { StoredAnswer } from './record.js'
 
 /** How one guarded request ended, for whoever turns it into an HTTP response or a return value. */
 export type Outcome =
+  | Told
+  /** The handler threw, and the key may be tried again. */
+  | { readonly kind: 'threw'; readonly error: unknown }
+
+/** What the caller of a request is told by us, and not by whoever hears of an error in a handler. */
+export type Told =
   | Answered
   /** A duplicate of a request that still runs, under `concurrency: 'accept'`: ask again later. */
   | { readonly kind: 'accepted'; readonly retryAfterMs: number }
   /** Nothing ran for this request, or nothing can be said about it yet. */
   | { readonly kind: 'refused'; readonly error: HapaxError }
-  /** The handler threw, and the key may be tried again. */
-  | { readonly kind: 'threw'; readonly error: unknown }
 
 export interface Answered {
   readonly kind: 'answered'

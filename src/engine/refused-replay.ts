@@ -1,3 +1,4 @@
+import type { Awaitable } from '../kernel/awaitable.js'
 import { HapaxError } from '../kernel/errors.js'
 import { type Context, subjectOf } from './context.js'
 import type { Guarded } from './guarded.js'
@@ -9,7 +10,16 @@ import type { StoredAnswer } from './record.js'
  * Why a stored answer is not given to this caller: it was asked for too often, or he may not see it any more. Nothing
  * about the record changes. `undefined` when he gets it.
  */
-export async function refusedReplay<Tx>(
+export function refusedReplay<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  answer: StoredAnswer,
+): Awaitable<Outcome | undefined> {
+  const isAsked = context.replays !== undefined || guarded.authorizeReplay !== undefined
+  return isAsked ? asked(context, guarded, answer) : undefined
+}
+
+async function asked<Tx>(
   context: Context<Tx>,
   guarded: Guarded<Tx>,
   answer: StoredAnswer,

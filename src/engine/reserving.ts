@@ -1,5 +1,6 @@
+import { type Awaitable, after, attempted } from '../kernel/awaitable.js'
 import { HapaxError, invariant, isHapaxError } from '../kernel/errors.js'
-import { admissionOf } from './admission.js'
+import { type Admission, admissionOf } from './admission.js'
 import type { Context } from './context.js'
 import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
@@ -11,79 +12,107 @@ export interface Asked {
   readonly askedAt: number
 }
 
-/**
- * Asks the store for the key. Where somebody may be turned away, it asks first whether the key would be new: whoever
- * comes with a known one is let through, and whoever is turned away has changed nothing.
- */
-export async function reserve<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, current: Fingerprint): Promise<Asked> {
-  const { clock, chance } = context
+/** Asks the store for the key, or first whether it would be new, where somebody may be turned away. */
+export function reserve<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, current: Fingerprint): Awaitable<Asked> {
   const admission = admissionOf(context, guarded)
-  const claimId = chance.id()
-  if (admission !== undefined) {
-    const askedAt = clock.elapsed()
-    const reservation = reservationOf(guarded, claimId, [current], 'tell')
-    const verdict = await compared(context, guarded, reservation)
-    if (verdict.kind !== 'new') return { verdict, askedAt }
-    await admission()
-  }
-  const askedAt = clock.elapsed()
-  const verdict = await compared(context, guarded, reservationOf(guarded, claimId, [current], 'take'))
-  invariant(verdict.kind !== 'new', 'a key that may be taken is taken')
-  return { verdict, askedAt }
+  const claimId = context.chance.id()
+  if (admission !== undefined) return reserveIfAdmitted(context, guarded, admission, { claimId, current })
+  return taken(context, guarded, { claimId, current })
+}
+
+interface Asking {
+  readonly claimId: string
+  readonly current: Fingerprint
+}
+
+/** Whoever comes with a known key is let through, and whoever is turned away has changed nothing. */
+async function reserveIfAdmitted<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  admission: Admission,
+  asking: Asking,
+): Promise<Asked> {
+  const askedAt = context.clock.elapsed()
+  const verdict = await compared(context, guarded, reservationOf(guarded, asking, 'tell'))
+  if (verdict.kind !== 'new') return { verdict, askedAt }
+  await admission()
+  return taken(context, guarded, asking)
+}
+
+function taken<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, asking: Asking): Awaitable<Asked> {
+  const askedAt = context.clock.elapsed()
+  return after(compared(context, guarded, reservationOf(guarded, asking, 'take')), (verdict) => {
+    invariant(verdict.kind !== 'new', 'a key that may be taken is taken')
+    return { verdict, askedAt }
+  })
 }
 
 /**
  * A record whose fingerprint was made by another recipe is compared under that recipe; one that this release cannot
  * make is an error, never a mismatch.
  */
-async function compared<Tx>(
+function compared<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, reservation: Reservation): Awaitable<Judged | IsNew> {
+  return after(ask(context, reservation), (verdict) =>
+    verdict.kind === 'incomparable' ? comparedAnew(context, guarded, reservation, verdict.recipe) : verdict,
+  )
+}
+
+function comparedAnew<Tx>(
   context: Context<Tx>,
   { policy, source }: Guarded<Tx>,
   reservation: Reservation,
-): Promise<Judged | IsNew> {
-  const verdict = await ask(context, reservation)
-  if (verdict.kind !== 'incomparable') return verdict
-  const older = policy.fingerprinter.under(verdict.recipe, source)
-  if (older === undefined) throw unknownRecipe(verdict.recipe)
+  recipe: string,
+): Awaitable<Judged | IsNew> {
+  const older = policy.fingerprinter.under(recipe, source)
+  if (older === undefined) throw unknownRecipe(recipe)
   const [current] = reservation.fingerprints
-  const again = await ask(context, { ...reservation, fingerprints: [current, older] })
-  if (again.kind === 'incomparable') throw unknownRecipe(again.recipe)
-  return again
+  return after(ask(context, { ...reservation, fingerprints: [current, older] }), (again) => {
+    if (again.kind === 'incomparable') throw unknownRecipe(again.recipe)
+    return again
+  })
 }
 
 type IsNew = Extract<Verdict, { readonly kind: 'new' }>
 
+function ask<Tx>(context: Context<Tx>, reservation: Reservation): Awaitable<Verdict> {
+  const startedAt = context.clock.elapsed()
+  return attempted(
+    () => context.store.reserve(reservation),
+    (error) => askAgain(context, reservation, startedAt, error),
+  )
+}
+
 /** A reply that was lost is asked for again, once, under the same claim id, which the store recognises. */
-async function ask<Tx>(
+async function askAgain<Tx>(
   { store, clock, storeTimeoutMs, abandoned }: Context<Tx>,
   reservation: Reservation,
+  startedAt: number,
+  error: unknown,
 ): Promise<Verdict> {
-  const startedAt = clock.elapsed()
-  try {
-    return await store.reserve(reservation)
-  } catch (error) {
-    // Only here the reservation may stand: any other error says that nothing happened.
-    if (!isHapaxError(error, 'idempotency_store_unavailable')) throw error
-    const isTimeLeft = clock.elapsed() - startedAt < storeTimeoutMs
-    const second = isTimeLeft ? await store.reserve(reservation).catch(() => undefined) : undefined
-    if (second !== undefined) return second
-    abandoned.add(reservation)
-    throw error
-  }
+  // Only here the reservation may stand: any other error says that nothing happened.
+  if (!isHapaxError(error, 'idempotency_store_unavailable')) throw error
+  const isTimeLeft = clock.elapsed() - startedAt < storeTimeoutMs
+  const second = isTimeLeft
+    ? await attempted(
+        () => store.reserve(reservation),
+        () => undefined,
+      )
+    : undefined
+  if (second !== undefined) return second
+  abandoned.add(reservation)
+  throw error
 }
 
 function reservationOf<Tx>(
-  guarded: Guarded<Tx>,
-  claimId: string,
-  fingerprints: Reservation['fingerprints'],
+  { scope, key, policy }: Guarded<Tx>,
+  { claimId, current }: Asking,
   onNew: Reservation['onNew'],
 ): Reservation {
-  const { scope, key, policy } = guarded
   return {
     scope,
     key,
     claimId,
-    fingerprints,
+    fingerprints: [current],
     operation: policy.name,
     leaseMs: policy.leaseMs,
     retentionMs: policy.retentionMs,

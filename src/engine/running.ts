@@ -1,5 +1,6 @@
+import { type Awaitable, after, attempted, isPromise } from '../kernel/awaitable.js'
 import { backoffMs } from '../kernel/backoff.js'
-import { sleep, within } from '../kernel/clock.js'
+import { sleep } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import { backoffs, defaults } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
@@ -8,6 +9,7 @@ import type { Guarded } from './guarded.js'
 import { type HeldWork, heldWork, keptAnswer } from './held-work.js'
 import { keepLease, type Lease } from './lease.js'
 import { type Answered, type Outcome, unknownOutcome } from './outcome.js'
+import type { Policy } from './policy.js'
 import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
 import { replay } from './replay.js'
 
@@ -25,31 +27,38 @@ export interface Won {
  * The caller going away changes none of this. A store that fails after the handler acted is tried again in the
  * background until `maxRun`, and the key is never released.
  */
-export async function runClaimed<Tx>(
+export function runClaimed<Tx>(
   context: Context<Tx>,
   guarded: Guarded<Tx>,
   won: Won,
   onStart: () => void,
-): Promise<Outcome> {
-  const { clock, events, background } = context
-  const { policy } = guarded
-  const held = await stillHeld(context, guarded, won)
-  if (held === undefined) return nothingRan('claim_lost', policy.leaseMs)
-  if (background.ended.aborted) {
-    await context.store.release(held.claim).catch(() => undefined)
-    return nothingRan('engine_closed', policy.leaseMs)
-  }
-  onStart()
-  const run = started(context, guarded, held)
-  const finishing = background.track(handlerResult(run).then((result) => finish(run, result)))
-  return within(clock, policy.maxRunMs, finishing, () => new Overrun()).catch((error: unknown) => {
-    if (!(error instanceof Overrun)) throw error
-    events.emit('overran', () => subjectOf(guarded))
-    return refused(
-      'idempotency_key_in_progress',
-      'The handler still runs, longer than its policy allows.',
-      policy.leaseMs,
-    )
+): Awaitable<Outcome> {
+  const { background } = context
+  const { leaseMs } = guarded.policy
+  return after(stillHeld(context, guarded, won), (held) => {
+    if (held === undefined) return nothingRan('claim_lost', leaseMs)
+    if (background.ended.aborted) return givenBack(context, held, leaseMs)
+    onStart()
+    return run(context, guarded, held)
+  })
+}
+
+async function givenBack<Tx>({ store }: Context<Tx>, { claim }: Won, leaseMs: number): Promise<Outcome> {
+  await store.release(claim).catch(() => undefined)
+  return nothingRan('engine_closed', leaseMs)
+}
+
+/** Settles when the ending is durable, or when the handler has run for longer than it may. */
+function run<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, won: Won): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const onOverrun = () => {
+      context.events.emit('overran', () => subjectOf(guarded))
+      const message = 'The handler still runs, longer than its policy allows.'
+      resolve(refused('idempotency_key_in_progress', message, guarded.policy.leaseMs))
+    }
+    const run = started(context, guarded, won, onOverrun)
+    const finishing = handlerResult(run).then((result) => finish(run, result))
+    context.background.track(finishing).then(resolve, reject)
   })
 }
 
@@ -62,26 +71,30 @@ interface Run<Tx> {
   readonly startedAt: number
 }
 
-class Overrun extends Error {}
-
 /** A reply that came late may speak of a lease that is nearly over: it is renewed before anything runs. */
-async function stillHeld<Tx>(context: Context<Tx>, { policy }: Guarded<Tx>, won: Won): Promise<Won | undefined> {
-  const { clock, store, abandoned } = context
-  const { leaseMs } = policy
-  const askedAt = clock.elapsed()
-  if (askedAt - won.askedAt < leaseMs / 3) return won
+function stillHeld<Tx>(context: Context<Tx>, { policy }: Guarded<Tx>, won: Won): Awaitable<Won | undefined> {
+  const askedAt = context.clock.elapsed()
+  return askedAt - won.askedAt < policy.leaseMs / 3 ? won : renewed(context, policy, { ...won, askedAt })
+}
+
+async function renewed<Tx>({ store, abandoned }: Context<Tx>, { leaseMs }: Policy, won: Won): Promise<Won | undefined> {
   try {
-    return (await store.renew(won.claim, leaseMs)) ? { ...won, askedAt } : undefined
+    return (await store.renew(won.claim, leaseMs)) ? won : undefined
   } catch {
     abandoned.add({ ...won.claim, leaseMs })
     return undefined
   }
 }
 
-function started<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, { claim, record, askedAt }: Won): Run<Tx> {
+function started<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  { claim, record, askedAt }: Won,
+  onOverrun: () => void,
+): Run<Tx> {
   const { clock, store, background } = context
   const onLost = () => tellLost(context, guarded, claim)
-  const lease = keepLease(claim, guarded.policy, { store, clock, askedAt, background, onLost })
+  const lease = keepLease(claim, guarded.policy, { store, clock, askedAt, background, onLost, onOverrun })
   const held = heldWork(context.wholeStore, guarded, claim, record, lease)
   return { context, guarded, claim, lease, held, startedAt: clock.elapsed() }
 }
@@ -96,13 +109,14 @@ async function handlerResult<Tx>({ guarded, held }: Run<Tx>): Promise<HandlerRes
     return isTurnedAway ? { kind: 'answered', answer: commit.answer } : { kind: 'threw', error }
   }
   try {
-    return { kind: 'answered', answer: await guarded.toAnswer(value) }
+    const answer = guarded.toAnswer(value)
+    return { kind: 'answered', answer: isPromise(answer) ? await answer : answer }
   } catch (error) {
     return { kind: 'unwritable', error }
   }
 }
 
-async function finish<Tx>(run: Run<Tx>, result: HandlerResult): Promise<Outcome> {
+function finish<Tx>(run: Run<Tx>, result: HandlerResult): Awaitable<Outcome> {
   const commit = run.held.commit()
   if (commit.kind === 'committed') {
     run.lease.stop()
@@ -110,31 +124,45 @@ async function finish<Tx>(run: Run<Tx>, result: HandlerResult): Promise<Outcome>
     return ownAnswer(run, commit.answer, commit.expiresAt)
   }
   const ending = endingOf(result, run.held.openDoubt(), run.guarded)
-  try {
-    const outcome = await write(run, ending, result)
-    run.lease.stop()
-    return outcome
-  } catch {
-    void run.context.background.track(keepWriting(run, ending, result))
-    return unwritten(run, ending, result)
-  }
+  return attempted(
+    () =>
+      after(write(run, ending, result), (outcome) => {
+        run.lease.stop()
+        return outcome
+      }),
+    () => {
+      void run.context.background.track(keepWriting(run, ending, result))
+      return unwritten(run, ending, result)
+    },
+  )
 }
 
 /** Writes the ending under the fence and says what it means for the caller. Throws only when the store failed. */
-async function write<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): Promise<Outcome> {
+function write<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): Awaitable<Outcome> {
+  const isSure = run.held.commit().kind !== 'unsure'
+  if (isSure && ending.kind === 'complete') return complete(run, ending.answer, result)
+  return writeRarely(run, ending, result)
+}
+
+function complete<Tx>(run: Run<Tx>, said: Answer | undefined, result: HandlerResult): Awaitable<Outcome> {
+  const { context, guarded, claim } = run
+  const answer = said === undefined ? unwritable : keptAnswer(said, guarded.policy)
+  const { answerVersion } = guarded.policy
+  return after(context.store.complete(claim, { answer, answerVersion }), (completed) => {
+    if (completed === false) return readBack(run, result)
+    return said === undefined ? withheld(run, result) : ownAnswer(run, said, completed.expiresAt)
+  })
+}
+
+async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): Promise<Outcome> {
   const { context, guarded, claim } = run
   const { store, events } = context
   const subject = () => subjectOf(guarded)
   const durable = run.held.commit().kind === 'unsure' ? await durableAnswer(run) : undefined
   if (durable !== undefined) return durable
   switch (ending.kind) {
-    case 'complete': {
-      const answer = ending.answer === undefined ? unwritable : keptAnswer(ending.answer, guarded.policy)
-      const completed = await store.complete(claim, { answer, answerVersion: guarded.policy.answerVersion })
-      if (completed === false) return readBack(run, result)
-      if (ending.answer === undefined) return withheld(run, result)
-      return ownAnswer(run, ending.answer, completed.expiresAt)
-    }
+    case 'complete':
+      return complete(run, ending.answer, result)
     case 'fail':
       if (!(await store.fail(claim, { errorCode: ending.errorCode }))) return readBack(run, result)
       events.emit('failed', () => ({ ...subject(), errorCode: ending.errorCode }))

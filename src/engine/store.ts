@@ -1,3 +1,4 @@
+import type { Awaitable } from '../kernel/awaitable.js'
 import type { Finding } from './finding.js'
 import type { Claim, Evidence, OnLeaseOver, RecordName, StoredAnswer, StoredRecord } from './record.js'
 import type { State } from './state.js'
@@ -10,6 +11,8 @@ import type { Reservation, Verdict } from './verdict.js'
  * claim id in the same step and answers `false` once the claim is stale, having changed nothing. A write that the
  * same claim repeats, because its reply was lost, answers as the first time (only a repeated `release` finds
  * nothing left to release).
+ *
+ * The two steps that every request takes, `reserve` and `complete`, may answer at once where nothing has to be waited for.
  *
  * A method throws only when the database failed: always a HapaxError, and then the caller does not know whether
  * the step happened. A limit is a whole number from 1, anything else is a bug of the caller; above `limits.batch` or
@@ -26,13 +29,13 @@ export interface Store<Tx = never> {
   close(): Promise<void>
 
   /** Takes the key, or says what it holds. Only a verdict `reserved` or `resumed` has changed who may write. */
-  reserve(reservation: Reservation): Promise<Verdict>
+  reserve(reservation: Reservation): Awaitable<Verdict>
   /** Moves the end of the lease to `leaseMs` from now. */
   renew(claim: Claim, leaseMs: number): Promise<boolean>
   /** Records that a phase committed, and what is true if the lease runs out from here. Renews the lease. */
   checkpoint(claim: Claim, checkpoint: Checkpoint): Promise<boolean>
   /** Makes the answer durable. The last claim may still complete a doubt that nobody has settled. */
-  complete(claim: Claim, completion: Completion): Promise<false | Completed>
+  complete(claim: Claim, completion: Completion): Awaitable<false | Completed>
   /** Gives the key back as it was before this claim. Only for what was refused before anything ran. */
   release(claim: Claim): Promise<boolean>
   /** Lets the next request run again, from the recovery point. */
@@ -66,6 +69,13 @@ export interface Store<Tx = never> {
 
   /** Looks at the database for whatever a promise depends on, and changes nothing. */
   readonly examine?: () => Promise<readonly Finding[]>
+}
+
+/** A store that asks a database, and so never answers at once. */
+export interface DatabaseStore<Tx> extends Store<Tx> {
+  reserve(reservation: Reservation): Promise<Verdict>
+  complete(claim: Claim, completion: Completion): Promise<false | Completed>
+  readonly transaction: NonNullable<Store<Tx>['transaction']>
 }
 
 /** What a store promises: all together in one commit, one record at a time, or nothing across a failover. */

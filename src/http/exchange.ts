@@ -1,5 +1,6 @@
 import type { Answer } from '../engine/record.js'
 import type { Work } from '../engine/work.js'
+import type { Awaitable } from '../kernel/awaitable.js'
 
 /** What goes back to the client: a status, headers and bytes. */
 export type Reply = Answer
@@ -15,11 +16,11 @@ export interface Exchange<Tx> {
   /** Every line of a header apart, as they came; names in lower case. Joined, two keys would pass for one. */
   lines(name: string): readonly string[]
   /** The body as it came. Rejects with `body_too_large` as soon as it is longer than `limit`. */
-  body(limit: number): Promise<Uint8Array>
+  body(limit: number): Awaitable<Uint8Array>
   /** Lets the application answer. */
   run(work: Work<Tx>): Promise<unknown>
   /** What the application answered, given what `run` or `work.commit` gave. */
-  captured(value: unknown): Promise<Reply>
+  captured(value: unknown): Awaitable<Reply>
 }
 
 /** How an exchange ended: with a reply to send; or the route does not guard this method, and the application goes on. */

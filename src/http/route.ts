@@ -3,6 +3,7 @@ import { valueToAnswer } from '../engine/plain.js'
 import type { Policy, PolicyOptions } from '../engine/policy.js'
 import type { StoredAnswer } from '../engine/record.js'
 import type { ScopeParts } from '../engine/scope.js'
+import type { Awaitable } from '../kernel/awaitable.js'
 import { HapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
 import { publish } from './contract.js'
@@ -56,7 +57,7 @@ export interface Route<Request> {
   readonly authorizeReplay: RouteOptions<Request>['authorizeReplay']
   readonly statusAt: string
   /** What a replay returns, given what is stored. */
-  readonly replay: (stored: Reply, request: Request) => Promise<Reply>
+  readonly replay: (stored: Reply, request: Request) => Awaitable<Reply>
 }
 
 export function routeOf<Tx, Request>(engine: Engine<Tx>, options: RouteOptions<Request>): Route<Request> {
@@ -122,7 +123,7 @@ function replayOf<Request>(
 ): Route<Request>['replay'] {
   const { replay } = profile
   if (replay.kind === 'as_stored') {
-    if (currentState === undefined) return async (stored) => stored
+    if (currentState === undefined) return (stored) => stored
     const message = `Route "${name}": profile ${profile.name} replays what is stored; leave currentState out.`
     throw new HapaxError('policy_invalid', message)
   }

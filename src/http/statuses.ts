@@ -28,5 +28,10 @@ export function statusOf(code: ErrorCode, fault: Fault): number {
   return statuses[code] ?? (fault === 'developer' || fault === 'handler' ? 500 : 503)
 }
 
+/** Whether a status says that the fault is on this side. */
+export function isOurs(status: number): boolean {
+  return status >= 500
+}
+
 /** A duplicate of a request that still runs was taken note of. */
 export const acceptedStatus = 202

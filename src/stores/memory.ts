@@ -39,7 +39,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     async open() {},
     async close() {},
 
-    async reserve(reservation) {
+    reserve(reservation) {
       const { verdict, next } = transitions.reserve(get(reservation), reservation, clock.now(), () => ++lastId)
       if (write(next) || verdict.kind !== 'completed') return verdict
       const record = copyOf(verdict.record)
@@ -51,7 +51,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     async checkpoint(claim, step) {
       return write(transitions.checkpoint(get(claim), claim, step, clock.now()))
     },
-    async complete(claim, completion) {
+    complete(claim, completion) {
       const next = transitions.complete(get(claim), claim, completion, clock.now())
       return write(next) && { expiresAt: next.expiresAt }
     },

@@ -24,7 +24,7 @@ describe.each(adapters)('on %s', (adapter) => {
     ]
     expect(refused.map(({ status }) => status)).toEqual([412, 412, 412, 400, 400])
     expect([rows(), runs()]).toEqual([[], 0])
-    expect((await ask({ key: 'just-in-time', headers: sent(noon - 2 * days) })).status).toBe(201)
+    expect((await ask({ key: 'just-in-time', headers: sent(noon - 2 * days + 10 * minutes) })).status).toBe(201)
     expect((await ask({ key: 'fresh', headers: sent(noon) })).status).toBe(201)
   })
 
@@ -81,6 +81,19 @@ describe.each(adapters)('on %s', (adapter) => {
     expect((await ask(refusing)).status).toBe(410)
     expect(runs()).toBe(2)
     expect(heard.map(({ name }) => name)).not.toContain('reused_after_expiry')
+  })
+
+  test('dated ahead by what a clock may be wrong, a request is still not run again where expired keys are refused [X-21]', async () => {
+    const dated = { freshness: { by: 'header', name: header }, onExpired: 'refuse' } as const
+    const { ask, runs, setTime } = await api(adapter, { routes: [{ options: dated }] })
+    await setTime(noon)
+    const ahead = { headers: sent(noon + 4 * minutes) }
+    expect((await ask(ahead)).status).toBe(201)
+    await setTime(noon + days + 3 * minutes)
+    expect((await ask(ahead)).status).toBe(410)
+    await setTime(noon + days + 5 * minutes)
+    expect((await ask(ahead)).status).toBeGreaterThanOrEqual(410)
+    expect(runs()).toBe(1)
   })
 
   test('a key that was used again after it expired is told from its first use, for as long as its tombstone stands [X-21]', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { gate } from '../support/waiting.js'
 import { api } from './support/http-api.js'
 import { adapters, json } from './support/http-site.js'
 
@@ -69,31 +68,6 @@ describe.each(adapters)('on %s', (adapter) => {
     expect(refused.status).toBeGreaterThanOrEqual(500)
     expect(refused.text).not.toMatch(/secret|directory/)
     expect(runs()).toBe(1)
-  })
-
-  test('who waits for the answer of another is asked for his right to it as well [X-05]', async () => {
-    const [begun, met, go] = [gate(), gate(), gate()]
-    const { ask, hapax, runs } = await api(adapter, {
-      routes: [
-        {
-          options: { concurrency: 'wait', authorizeReplay: () => false },
-          async handler() {
-            begun.open()
-            await go.opened
-            return json(201, { iban: 'DE00 secret' })
-          },
-        },
-      ],
-    })
-    hapax.on('met_in_progress', () => met.open())
-    const first = ask()
-    await begun.opened
-    const second = ask()
-    await met.opened
-    go.open()
-    expect((await first).status).toBe(201)
-    const refused = await second
-    expect([refused.status, refused.text.includes('secret'), runs()]).toEqual([403, false, 1])
   })
 
   test('bound to a person and to a credential, a key gives its answer to no other of them, by whatever rights [X-05]', async () => {

@@ -112,7 +112,7 @@ export function callOf(step: Exclude<ModelStep, { kind: 'wait' }>, history: Hist
     case 'reserve': {
       const last = history.claims.findLast(({ scope, key }) => scope === step.asked.scope && key === step.asked.key)
       const claimId = step.claim === 'repeated' && last !== undefined ? last.claimId : `claim-${++history.lastClaimId}`
-      return (store) => store.reserve({ ...step.asked, claimId })
+      return async (store) => store.reserve({ ...step.asked, claimId })
     }
     case 'settle':
       return (store) => store.settle(step.name, step.settlement)
@@ -138,7 +138,7 @@ function writeOf(kind: Write, claim: Claim, text: string): Call {
       return (store) => store.checkpoint(claim, { recoveryPoint: 'begun', onLeaseOver: 'resume', leaseMs, ...progress })
     }
     case 'complete':
-      return (store) => store.complete(claim, completionOf(text))
+      return async (store) => store.complete(claim, completionOf(text))
     case 'fail':
       return (store) => store.fail(claim, { errorCode: `failed ${text}` })
     case 'doubt':

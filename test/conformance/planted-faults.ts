@@ -68,7 +68,7 @@ export const plantedFaults: readonly PlantedFault[] = [
         const { state, expiresAt = Number.POSITIVE_INFINITY } = (await store.find(asked)) ?? {}
         return state === 'expired'
           ? store.reserve(asked)
-          : atTime(time, Math.min(time.now(), expiresAt - 1), () => store.reserve(asked))
+          : atTime(time, Math.min(time.now(), expiresAt - 1), async () => store.reserve(asked))
       },
     }),
   },

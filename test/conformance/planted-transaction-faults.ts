@@ -25,7 +25,7 @@ export const plantedTransactionFaults: readonly PlantedFault<SqliteTransaction>[
     caughtBy: 'a completion that was cut off can be repeated',
     plant: ({ complete }) => ({
       complete: (claim, completion) =>
-        complete(claim, completion).catch(({ message }: Error) => {
+        Promise.resolve(complete(claim, completion)).catch(({ message }: Error) => {
           throw new Error(message)
         }),
     }),
@@ -34,7 +34,8 @@ export const plantedTransactionFaults: readonly PlantedFault<SqliteTransaction>[
     fault: 'says that it worked though the connection was cut',
     caughtBy: 'a cut connection leaves each record as it was or as it was to be',
     plant: ({ complete }) => ({
-      complete: (claim, completion) => complete(claim, completion).catch(() => ({ expiresAt: undefined })),
+      complete: (claim, completion) =>
+        Promise.resolve(complete(claim, completion)).catch(() => ({ expiresAt: undefined })),
     }),
   },
 ]

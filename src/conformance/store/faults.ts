@@ -33,7 +33,7 @@ export const faults: Readonly<Record<string, Show>> = {
   'a reservation that was cut off is the same claim when it is sent again': async ({ store, cut }) => {
     const asked = reservation()
     await cut(store)
-    await failsTyped(store.reserve(asked), 'reserve')
+    await failsTyped(Promise.resolve(store.reserve(asked)), 'reserve')
     const { claim } = await recovered(async () => verdictOf(await store.reserve(asked), 'reserved'))
     assert.equal(claim.fence, 1)
     same(present(await store.find(claim)).claimId, asked.claimId)
@@ -42,8 +42,8 @@ export const faults: Readonly<Record<string, Show>> = {
   'a completion that was cut off can be repeated': async ({ store, cut }) => {
     const claim = await claimed(store)
     await cut(store)
-    await failsTyped(store.complete(claim, completion()), 'complete')
-    assert.ok(await recovered(() => store.complete(claim, completion())))
+    await failsTyped(Promise.resolve(store.complete(claim, completion())), 'complete')
+    assert.ok(await recovered(async () => store.complete(claim, completion())))
     same(verdictOf(await store.reserve(reservation()), 'completed').answer, completion().answer)
   },
 
@@ -58,10 +58,10 @@ export const faults: Readonly<Record<string, Show>> = {
 
 function operations(store: AnyStore, claim: Claim): ReadonlyArray<readonly [string, () => Promise<unknown>]> {
   return [
-    ['reserve', () => store.reserve(reservation())],
+    ['reserve', async () => store.reserve(reservation())],
     ['renew', () => store.renew(claim, leaseMs)],
     ['checkpoint', () => store.checkpoint(claim, checkpoint)],
-    ['complete', () => store.complete(claim, completion())],
+    ['complete', async () => store.complete(claim, completion())],
     ['fail', () => store.fail(claim, failure)],
     ['doubt', () => store.doubt(claim, reason)],
     ['release', () => store.release(claim)],

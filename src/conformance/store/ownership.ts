@@ -20,7 +20,7 @@ export const ownership: Readonly<Record<string, Show>> = {
     const claim = await claimed(store)
     await lend({ ...checkpoint, progress: Buffer.from('a phase') }, (lent) => store.checkpoint(claim, lent))
     same(present(await store.find(claim)).progress, Buffer.from('a phase'))
-    await lend(completion('an answer'), (lent) => store.complete(claim, lent))
+    await lend(completion('an answer'), async (lent) => store.complete(claim, lent))
     same(verdictOf(await store.reserve(reservation()), 'completed').answer, completion('an answer').answer)
   },
 

@@ -1,6 +1,5 @@
 import type { Finding } from '../../engine/finding.js'
-import type { Claim } from '../../engine/record.js'
-import type { Committed, Step, Store } from '../../engine/store.js'
+import type { DatabaseStore } from '../../engine/store.js'
 import { type Duration, parseDuration } from '../../kernel/duration.js'
 import { HapaxError } from '../../kernel/errors.js'
 import { defaults } from '../../kernel/limits.js'
@@ -45,8 +44,7 @@ export interface PostgresStoreOptions<Client extends PostgresClient> extends Pos
   readonly durability?: Durability
 }
 
-export interface PostgresStore<Tx> extends Store<Tx> {
-  readonly transaction: <T>(claim: Claim, body: (tx: Tx) => Promise<Step<T>>) => Promise<Committed<T>>
+export interface PostgresStore<Tx> extends DatabaseStore<Tx> {
   readonly examine: () => Promise<readonly Finding[]>
 }
 

@@ -8,7 +8,12 @@ import { limits } from '../../kernel/limits.js'
 import type { Found } from './arguments.js'
 import type { RecordTable } from './record-table.js'
 
-type Steps = Omit<Store, 'name' | 'grade' | 'open' | 'close' | 'transaction'>
+/** All of them ask a server, so none answers at once. */
+type Steps = {
+  readonly [K in Exclude<keyof Store, 'name' | 'grade' | 'open' | 'close' | 'transaction' | 'examine'>]: (
+    ...args: Parameters<Store[K]>
+  ) => Promise<Awaited<ReturnType<Store[K]>>>
+}
 
 /** What a step makes of a record: the next one and what to answer, or only an answer. */
 interface Judgement<T> {

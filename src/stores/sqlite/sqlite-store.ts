@@ -1,5 +1,4 @@
-import type { Claim } from '../../engine/record.js'
-import type { Committed, Step, Store } from '../../engine/store.js'
+import type { DatabaseStore } from '../../engine/store.js'
 import { type Clock, systemClock } from '../../kernel/clock.js'
 import { type Duration, parseDuration } from '../../kernel/duration.js'
 import { HapaxError } from '../../kernel/errors.js'
@@ -29,8 +28,7 @@ export interface SqliteStoreOptions {
   readonly clock?: Clock
 }
 
-export interface SqliteStore extends Store<SqliteTransaction> {
-  readonly transaction: <T>(claim: Claim, body: (tx: SqliteTransaction) => Promise<Step<T>>) => Promise<Committed<T>>
+export interface SqliteStore extends DatabaseStore<SqliteTransaction> {
   /** Runs one statement of the application on its own, outside of any claim. */
   query(statement: SqliteStatement): Promise<SqliteResult>
 }

@@ -11,7 +11,7 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export function ask<Tx>(
+export async function ask<Tx>(
   hapax: Engine<Tx>,
   { policy, key, scope = 'acme', subject = ['POST', '/payments'], ...request }: Asked,
   handler: (work: Work<Tx>) => Promise<Answer>,

@@ -1,14 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import express from 'express'
+import express, { type ErrorRequestHandler } from 'express'
 import fastify from 'fastify'
 import type { Engine, KeyStatusOptions } from 'hapax'
 import type { HttpRoute, Said, Served } from 'hapax/conformance'
 import { guard as expressGuard, keyStatus as expressStatus } from 'hapax/express'
-import { guard as fastifyGuard } from 'hapax/fastify'
+import { guard as fastifyGuard, keyStatus as fastifyStatus } from 'hapax/fastify'
 import { guard as fetchGuard, keyStatus as fetchStatus } from 'hapax/fetch'
 import { guard as nodeGuard, keyStatus as nodeStatus } from 'hapax/node'
-import { keyStatus as fastifyStatus } from '../../../dist/adapters/fastify-status.js'
 import { collected, listening } from '../../support/http-serving.js'
 
 /** The same API in the words of each framework, with everything that its owner mounts beside the guarded routes. */
@@ -31,7 +30,7 @@ export interface ServedApi {
 }
 
 const statusPath = '/idempotency/key'
-const forbidden = 403
+const [forbidden, absent, failed] = [403, 404, 500]
 
 export const serving: Readonly<Record<string, (hapax: Engine<never>, api: ServedApi) => Promise<Served>>> = {
   async express(hapax, { admits, routes, status, pages }) {
@@ -58,6 +57,8 @@ export const serving: Readonly<Record<string, (hapax: Engine<never>, api: Served
         }),
       )
     }
+    const onError: ErrorRequestHandler = (_error, _request, response, _next) => void response.status(failed).end()
+    app.use(onError)
     return listening(app)
   },
 
@@ -65,6 +66,7 @@ export const serving: Readonly<Record<string, (hapax: Engine<never>, api: Served
     const app = fastify({ forceCloseConnections: true })
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+    app.setErrorHandler((_error, _request, reply) => reply.code(failed).send())
     app.addHook('onRequest', async (request, reply) => {
       if (!admits(headerOf(request.headers))) return reply.code(forbidden).send('forbidden')
     })
@@ -103,7 +105,10 @@ export const serving: Readonly<Record<string, (hapax: Engine<never>, api: Served
         fetchGuard(hapax, scoped, async (request) => {
           const { status, headers = [], body } = await handler(new Uint8Array(await request.arrayBuffer()))
           const pairs = headers.map(([name, value]): [string, string] => [name, value])
-          return new Response(Uint8Array.from(await collected(body)), { status, headers: pairs })
+          return new Response(body === undefined ? null : Uint8Array.from(await collected(body)), {
+            status,
+            headers: pairs,
+          })
         }),
       )
     }
@@ -111,8 +116,8 @@ export const serving: Readonly<Record<string, (hapax: Engine<never>, api: Served
       const request = await requestOf(incoming)
       const route = mounted.get(new URL(request.url).pathname)
       if (!admits(headerIn(request))) return void outgoing.writeHead(forbidden).end('forbidden')
-      if (route === undefined) return void outgoing.writeHead(404).end()
-      const response = await route(request)
+      if (route === undefined) return void outgoing.writeHead(absent).end()
+      const response = await route(request).catch(() => new Response(null, { status: failed }))
       for (const [name, value] of response.headers) outgoing.appendHeader(name, value)
       outgoing.writeHead(response.status).end(new Uint8Array(await response.arrayBuffer()))
     })
@@ -138,8 +143,8 @@ export const serving: Readonly<Record<string, (hapax: Engine<never>, api: Served
       if (path === statusPath) return keyStatus(request, response)
       if (page !== undefined) return void response.writeHead(200, { 'content-type': page.type }).end(page.text)
       const route = guarded.get(path)
-      if (route === undefined) return void response.writeHead(404).end()
-      await route(request, response)
+      if (route === undefined) return void response.writeHead(absent).end()
+      await route(request, response).catch(() => response.writeHead(failed).end())
     })
   },
 }

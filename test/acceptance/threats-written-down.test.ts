@@ -1,0 +1,122 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { eventNames, profiles } from 'hapax'
+import { describe, expect, test } from 'vitest'
+import { api } from './support/http-api.js'
+
+/** What the documents say of threats, of polling, and of the standard that is none. */
+
+const at = (path: string) => new URL(`../../${path}`, import.meta.url)
+const text = (path: string) => readFileSync(at(path), 'utf8')
+const page = (path: string) => text(path).replaceAll(/\s+/g, ' ')
+
+describe('the threat model', () => {
+  const model = text('docs/internals/threats.md')
+  const [, ...lines] = model.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('|---'))
+  const threats = lines.map((line) => {
+    const [threat = '', risk = '', prevented = '', told = '', shown = ''] = line
+      .split('|')
+      .slice(1)
+      .map((cell) => cell.trim())
+    return { threat, risk, prevented, told, shown }
+  })
+
+  test('says what it takes for granted: TLS, a WAF, a database that authenticates; and that it is about keys and records [S1-053]', () => {
+    const [, assumed = ''] = page('docs/internals/threats.md').split('## What is assumed')
+    const [assumptions = ''] = assumed.split('## ')
+    for (const taken of [/TLS on every connection/, /\(WAF\)/, /database that asks for a password/, /authenticated/])
+      expect(assumptions).toMatch(taken)
+    expect(page('docs/internals/threats.md')).toMatch(/threat model of the mechanism: keys, records and stored answers/)
+  })
+
+  test('gives every threat a risk, the high ones first; each of those is prevented, and a test shows it [S1-056]', () => {
+    const risks = threats.map(({ risk }) => risk)
+    const order = ['high', 'medium', 'low']
+    expect(new Set(risks)).toEqual(new Set(order))
+    expect(risks).toEqual([...risks].sort((one, other) => order.indexOf(one) - order.indexOf(other)))
+    expect(risks.filter((risk) => risk === 'high').length).toBeGreaterThanOrEqual(7)
+    for (const { threat, prevented, shown } of threats) {
+      expect(prevented.length, threat).toBeGreaterThan(20)
+      const tests = [...shown.matchAll(/\]\(\.\.\/\.\.\/(test\/[^)]+)\)/g)].map(([, path = '']) => path)
+      expect(tests.length, threat).toBeGreaterThan(0)
+      for (const path of tests) expect(text(path), threat).toMatch(/\btest(\.each)?\(/)
+    }
+  })
+
+  test('names of every threat that is not high an event to watch it by, and every event it names exists [S1-056]', () => {
+    for (const { threat, risk, told } of threats) {
+      const events = [...told.matchAll(/`(\w+)`/g)].map(([, name]) => name)
+      if (risk !== 'high') expect(events.length, threat).toBeGreaterThan(0)
+      for (const name of events) expect(eventNames, threat).toContain(name)
+    }
+  })
+
+  test('comes with diagrams and a checklist to print, and is linked from the pages about the inside [S1-113]', () => {
+    expect(text('docs/internals/README.md')).toContain('](threats.md)')
+    expect(text('README.md')).toContain('](docs/internals/README.md)')
+    expect(model.match(/^```mermaid\n(flowchart|sequenceDiagram)/gm)).toHaveLength(2)
+    expect(text('docs/reference/states.md')).toContain('```mermaid\nstateDiagram-v2')
+    const [, checklist = ''] = model.split('## A checklist')
+    const items = checklist.match(/^- \[ \] .{20,}$/gm) ?? []
+    expect(items.length).toBeGreaterThanOrEqual(18)
+    for (const asked of [
+      /Two tenants/,
+      /two nodes/,
+      /Kill the process/,
+      /Take the store away/,
+      /Reaping/,
+      /counted by tenant/,
+    ])
+      expect(items.join('\n')).toMatch(asked)
+    for (const [, path = ''] of model.matchAll(/\]\((\.\.\/[^)#]+)/g))
+      expect(existsSync(new URL(path, at('docs/internals/threats.md'))), path).toBe(true)
+  })
+})
+
+test('a stored answer tells whether a request ran and not how things stand now: the guide says so [S1-093]', () => {
+  expect(page('docs/guides/retries.md')).toMatch(
+    /A stored answer says whether this request already ran.* It does not say how things stand now: .*What is true now, a `GET` of the resource says/,
+  )
+})
+
+test('a key is not for polling: the guides point to a GET, and so does what an owner publishes [S0-24]', () => {
+  expect(page('docs/guides/http.md')).toMatch(
+    /A repeated request is a retry, not a question: to follow a payment, `GET` the payment/,
+  )
+  const [, template = ''] = page('docs/guides/your-api-contract.md').split('```markdown')
+  expect(template).toMatch(/\*\*Not for polling\.\*\* To follow <a payment>, read <the payment>/)
+})
+
+test('which routes want a key is decided by what their methods mean, one by one, and the guide says how [S2-137]', () => {
+  const [, decided = ''] = page('docs/guides/http.md').split('## Which routes want a key')
+  expect(decided).toMatch(/`PUT` and `DELETE` are idempotent by their meaning/)
+  expect(decided).toMatch(/`POST` and `PATCH` make something or move something, so they want a key/)
+})
+
+test('a key holds nothing private: the guide says so, to clients too [S2-065]', () => {
+  expect(page('docs/guides/fingerprints.md')).toMatch(/an e-mail address is not, since keys must hold nothing private/)
+  expect(page('docs/guides/your-api-contract.md')).toMatch(/Put nothing private into it/)
+})
+
+test('the draft and its end are named, and each API says which syntax of keys is in force [S2-008]', async () => {
+  const guide = page('docs/guides/your-api-contract.md')
+  expect(guide).toContain('draft-ietf-httpapi-idempotency-key-header')
+  expect(guide).toMatch(
+    /Its last version, 07, expired on 18 April 2026 and did not become an RFC: say which version you follow/,
+  )
+  const syntaxes = page('docs/guides/fingerprints.md')
+  const all = Object.values(profiles)
+  const { read } = await api('fastify', {
+    routes: all.map((profile) => ({
+      path: `/${profile.name}`,
+      options: {
+        name: profile.name,
+        profile,
+        ...(profile.replay.kind === 'current_state' && { currentState: () => undefined }),
+      },
+    })),
+  })
+  const { routes } = JSON.parse((await read('/idempotency/policy')).text)
+  const inForce = routes.map(({ name, key }: { name: string; key: { syntax: string } }) => [name, key.syntax])
+  expect(inForce).toEqual(all.map(({ name, key }) => [name, key.syntax ?? 'lenient']))
+  for (const [, syntax] of inForce) expect(syntaxes).toMatch(new RegExp(`\\| \`${syntax}\``))
+})
