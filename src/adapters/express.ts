@@ -1,13 +1,16 @@
-import type { IncomingMessage } from 'node:http'
 import type { NextFunction, Request, Response } from 'express'
 import { handle } from '../http/door.js'
-import { type Engine, type Exchange, type RouteOptions, routeOf, tooLarge, type Work } from '../http/port.js'
+import { type Engine, type Exchange, type Reply, type RouteOptions, routeOf, type Work } from '../http/port.js'
 import { HapaxError } from '../kernel/errors.js'
 import { awaitedCommit } from './awaited-commit.js'
-import { type HeldResponse, holdBack, send } from './held-response.js'
-import { keptBody } from './kept-body.js'
+import { heldAnswer } from './held-answer.js'
+import { type HeldResponse, holdBack } from './held-response.js'
+import { refuseMissingHandler } from './missing-handler.js'
+import { linesOf, rawBody, refuseParsedBody } from './raw-body.js'
+import { send, sendWhole } from './sent-reply.js'
 
 export { keyStatus } from './express-status.js'
+export { keepRawBody } from './raw-body.js'
 
 export type GuardedRequest<Tx> = Request & { readonly work: Work<Tx> }
 
@@ -16,7 +19,8 @@ export type ExpressHandler<Tx> = (request: GuardedRequest<Tx>, response: Respons
 
 /**
  * Guards a handler of Express. What it writes into `response` is held back until it is durable. What it throws, or
- * gives to `next`, goes to the error handlers of the application, and nothing of what it wrote before is sent.
+ * gives to `next`, goes to the error handlers of the application, and nothing of what it wrote before is sent. One that
+ * returns a promise has at least begun to answer when the promise is over.
  *
  * A parser may stand behind the guard. One that stands before it has to keep the bytes:
  * `express.json({ verify: keepRawBody })`.
@@ -32,14 +36,15 @@ export function guard<Tx>(
   handler: ExpressHandler<Tx>,
 ): (request: Request, response: Response, next: NextFunction) => void {
   const route = routeOf(engine, options)
+  refuseMissingHandler(route, handler, '(request, response, next) => …')
   return (request, response, next) => {
     const exchange = exchangeOf(request, response, next, handler)
     const serve = async () => {
+      if (route.methods.includes(request.method)) refuseParsedBody(request)
       const handled = await handle(engine, exchange, route, request)
-      const misuse = exchange.letGo()
-      if (misuse !== undefined) throw misuse
-      if (handled.kind === 'reply') send(response, handled.reply)
-      else await called(handler, withWork(request, handled.work), response, next)
+      if (handled.kind === 'reply') exchange.reply(handled.reply)
+      // Express 4 does not look at what a handler returns.
+      else await handler(withWork(request, handled.work), response, next)
     }
     serve().catch((error: unknown) => {
       exchange.letGo()
@@ -48,16 +53,11 @@ export function guard<Tx>(
   }
 }
 
-const rawBodies = new WeakMap<IncomingMessage, Uint8Array>()
-
-/** Keeps the bytes of a body that is parsed before the guard: `express.json({ verify: keepRawBody })`. */
-export function keepRawBody(request: IncomingMessage, _response: unknown, bytes: Uint8Array): void {
-  rawBodies.set(request, bytes)
-}
-
 interface ExpressExchange<Tx> extends Exchange<Tx> {
-  /** Gives the response back. What is returned is for the developer and not for the client. */
-  letGo(): HapaxError | undefined
+  /** Sends what came out of the door. */
+  reply(reply: Reply): void
+  /** Gives the response back to the application. */
+  letGo(): void
 }
 
 function exchangeOf<Tx>(
@@ -67,76 +67,45 @@ function exchangeOf<Tx>(
   handler: ExpressHandler<Tx>,
 ): ExpressExchange<Tx> {
   let held: HeldResponse | undefined
-  let misuse: HapaxError | undefined
+  let answer: Reply | undefined
+  let isRunning = false
   return {
     method: request.method,
     // A router cuts its own path off `url`.
     target: request.originalUrl,
-    // A parser keeps the bytes without their encoding.
-    lines: (name) =>
-      name === 'content-encoding' && rawBodies.has(request) ? [] : (request.headersDistinct[name] ?? []),
-    async body(limit) {
-      const raw = rawBodies.get(request)
-      if (raw === undefined && request.readableDidRead) {
-        misuse = parsedWithoutBytes()
-        throw misuse
-      }
-      if (raw !== undefined && raw.byteLength > limit) throw tooLarge(limit)
-      return raw ?? keptBody(request, limit)
-    },
+    lines: (name) => linesOf(request, name),
+    body: (limit) => rawBody(request, limit),
     run(work) {
-      const holding = holdBack(response)
-      held = holding
+      held = holdBack(response)
+      isRunning = true
       const awaited = awaitedCommit(work)
-      return new Promise((resolve, reject) => {
-        const failed = (error: unknown) =>
-          void Promise.resolve(awaited.committing()).then(
-            () => reject(error),
-            () => reject(error),
-          )
-        const goOn = (error?: unknown) => (isNoError(error) ? next(error) : failed(error))
-        holding.ended.then(awaited.committing).then(resolve, reject)
-        called(handler, withWork(request, awaited.work), response, goOn).catch(failed)
+      const call = (goOn: NextFunction) => handler(withWork(request, awaited.work), response, goOn)
+      return heldAnswer(held, call, next, awaited.committing).finally(() => {
+        isRunning = false
       })
     },
     async captured() {
-      if (held === undefined || !held.isBegun()) throw notAnswered()
-      return held.ended
+      if (held === undefined || !held.isBegun()) throw notWritten()
+      answer = await held.ended
+      return answer
     },
-    letGo() {
+    reply(reply) {
+      // The handler has run for longer than it may: what it will have written by its end is kept.
+      if (isRunning) return held?.sendBeside(() => send(response, reply))
       held?.letGo()
-      held = undefined
-      return misuse
+      // The body of another answer is made of other bytes, even if they are the same.
+      if (answer !== undefined && reply.body === answer.body) sendWhole(response, reply)
+      else send(response, reply)
     },
+    letGo: () => held?.letGo(),
   }
-}
-
-/** Express 4 does not look at what a handler returns. */
-async function called<Tx>(
-  handler: ExpressHandler<Tx>,
-  request: GuardedRequest<Tx>,
-  response: Response,
-  next: NextFunction,
-): Promise<void> {
-  await handler(request, response, next)
 }
 
 function withWork<Tx>(request: Request, work: Work<Tx>): GuardedRequest<Tx> {
   return Object.assign(request, { work })
 }
 
-/** Express goes on to the next handler, the next route or the next router. */
-function isNoError(given: unknown): given is undefined {
-  return !given || given === 'route' || given === 'router'
-}
-
-function parsedWithoutBytes(): HapaxError {
-  const message =
-    'The body was read before the guard, and its bytes are gone. Write express.json({ verify: keepRawBody }), with keepRawBody from hapax/express; or put the parser behind the guard.'
-  return new HapaxError('policy_invalid', message)
-}
-
-function notAnswered(): HapaxError {
+function notWritten(): HapaxError {
   const message = 'Write the response inside work.commit: it is committed together with your rows.'
   return new HapaxError('handler_failed', message)
 }

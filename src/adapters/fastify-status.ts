@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type KeyStatusOptions, keyStatusOf } from '../http/key-status.js'
-import { type Engine, isAdded } from '../http/port.js'
+import type { Engine } from '../http/port.js'
+import { payloadOf } from './fastify-payload.js'
+import { rawLines } from './raw-lines.js'
 
 /**
  * Answers a caller of a Fastify application who asks how its own key stands. The key is in the header.
@@ -14,18 +16,7 @@ export function keyStatus<Tx>(
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   const answer = keyStatusOf(engine, options)
   return async (request, reply) => {
-    const asked = { lines: (name: string) => linesOf(request, name) }
-    const { status, headers, body } = await answer(asked, request)
-    for (const [name, value] of headers) {
-      const before = isAdded(name) ? reply.getHeader(name) : undefined
-      reply.header(name, before === undefined ? value : [before, value].join(', '))
-    }
-    return reply.code(status).send(Buffer.from(body))
+    const asked = { lines: (name: string) => rawLines(request.raw.rawHeaders, name) }
+    return reply.send(payloadOf(await answer(asked, request), reply))
   }
-}
-
-/** A request that is injected, as in tests, has no distinct headers. */
-function linesOf({ raw, headers }: FastifyRequest, name: string): readonly string[] {
-  const distinct: NodeJS.Dict<string[]> | undefined = raw.headersDistinct
-  return distinct?.[name] ?? [headers[name] ?? []].flat()
 }

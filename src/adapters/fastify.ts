@@ -1,27 +1,21 @@
 import type {
   FastifyReply,
   FastifyRequest,
-  onErrorHookHandler,
-  onSendHookHandler,
-  preHandlerHookHandler,
   preParsingHookHandler,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerBase,
+  RawServerDefault,
   RouteGenericInterface,
   RouteShorthandOptionsWithHandler,
 } from 'fastify'
 import { handle } from '../http/door.js'
-import {
-  type Engine,
-  type Exchange,
-  type Handled,
-  type Reply,
-  type RouteOptions,
-  routeOf,
-  type Work,
-} from '../http/port.js'
-import { type Awaitable, after, attempted, isPromise } from '../kernel/awaitable.js'
-import { HapaxError, invariant } from '../kernel/errors.js'
-import { awaitedCommit } from './awaited-commit.js'
-import { HeldReply } from './held-reply.js'
+import { type Engine, type RouteOptions, routeOf, type Work } from '../http/port.js'
+import { isPromise } from '../kernel/awaitable.js'
+import { HapaxError } from '../kernel/errors.js'
+import { FastifyExchange, type Kept, place } from './fastify-exchange.js'
+import { payloadOf } from './fastify-payload.js'
+import type { Handler } from './held-reply.js'
 import { watchedBody } from './watched-body.js'
 
 export { keyStatus } from './fastify-status.js'
@@ -31,140 +25,70 @@ export type GuardedRequest<Tx, G extends RouteGenericInterface = RouteGenericInt
 }
 
 /** The options of a route of Fastify, whose handler finds its work at the request. */
-export type GuardedRoute<Tx, G extends RouteGenericInterface> = Omit<RouteShorthandOptionsWithHandler, 'handler'> & {
-  readonly handler: (request: GuardedRequest<Tx, G>, reply: FastifyReply) => unknown
-}
+export type GuardedRoute<Tx, G extends RouteGenericInterface, S extends RawServerBase = RawServerDefault> = Omit<
+  FastifyRoute<G, S>,
+  'handler'
+> & { readonly handler: (request: GuardedRequest<Tx, G>, reply: FastifyReply) => unknown }
+
+type FastifyRoute<G extends RouteGenericInterface, S extends RawServerBase> = RouteShorthandOptionsWithHandler<
+  S,
+  RawRequestDefaultExpression<S>,
+  RawReplyDefaultExpression<S>,
+  G
+>
 
 /**
- * Guards a route of Fastify 5. The guard stands behind the hooks of the route, so that the caller is authenticated and
- * the body is validated by then. What Fastify would send, after serialisation and before compression, is held back
- * until it is durable. What the handler throws goes to the error handler of the application.
+ * Nobody calls it. The first form that `app.post` has takes a handler, and only from something like one TypeScript
+ * learns there what `app.post<{ Body: Payment }>` says of the request.
+ */
+type Typed<G extends RouteGenericInterface, S extends RawServerBase> = (
+  request: FastifyRequest<G, S, RawRequestDefaultExpression<S>>,
+  reply: never,
+  nobody: never,
+) => never
+
+/**
+ * Guards a route of Fastify 5. The guard stands where the handler was, behind every hook of the route, the application
+ * and its plugins: the caller is authenticated and the body is validated by then, on a replay too. What the handler
+ * sends is held back, serialised, until it is durable; the hooks that come with sending see the first answer and a
+ * replay alike. What the handler throws goes to the error handler of the application.
  *
  * @example
- * app.post('/payments', guard(hapax, { name: 'payments.create', scope: tenantOf }, {
+ * app.post<{ Body: Payment }>('/payments', guard(hapax, { name: 'payments.create', scope: tenantOf }, {
  *   preHandler: authenticate,
  *   handler: (request, reply) => request.work.commit(async ({ tx }) => pay(tx, request.body)),
  * }))
  */
-export function guard<Tx, G extends RouteGenericInterface = RouteGenericInterface>(
+export function guard<
+  Tx,
+  G extends RouteGenericInterface = RouteGenericInterface,
+  S extends RawServerBase = RawServerDefault,
+>(
   engine: Engine<Tx>,
   options: RouteOptions<FastifyRequest>,
-  guarded: GuardedRoute<Tx, G>,
-): RouteShorthandOptionsWithHandler {
+  guarded: GuardedRoute<Tx, G, S>,
+): FastifyRoute<G, S> & Typed<G, S> {
   const route = routeOf(engine, options)
+  const { handler } = guarded as unknown as { handler: Handler }
 
-  const preParsing: preParsingHookHandler = (request, reply, payload, done) => {
-    const body = payload === request.raw ? watchedBody(request.raw, route.bodyLimit) : undefined
-    const kept: Kept<Tx> = request
-    kept[place] = new FastifyExchange(request, reply, body)
+  const preParsing: preParsingHookHandler = (request, _reply, payload, done) => {
+    const isGuarded = route.methods.includes(request.method)
+    if (isGuarded && payload !== request.raw) return done(bodyReplaced())
+    if (isGuarded) (request as Kept<Tx>)[place] = watchedBody(request.raw, route.bodyLimit)
     done(null, payload)
   }
 
-  const preHandler: preHandlerHookHandler = (request, _reply, done) => {
-    const kept: Kept<Tx> = request
-    const exchange = kept[place]
-    invariant(exchange, 'preParsing comes before preHandler')
-    exchange.goOn = done
-    const ended = attempted(
-      () => after(handle(engine, exchange, route, request), (handled) => answer(exchange, handled, kept, done)),
-      (error) => (exchange.held.isWaiting() ? done(error as Error) : exchange.held.refuse(error as Error)),
-    )
-    if (isPromise(ended)) ended.catch(done)
+  const guarding = (request: Kept<Tx>, reply: FastifyReply): unknown => {
+    const exchange = new FastifyExchange(request, reply, handler)
+    const handled = handle(engine, exchange, route, request)
+    if (isPromise(handled)) return handled.then(exchange.leave.bind(exchange), exchange.threw.bind(exchange))
+    if (handled.kind === 'reply') return void reply.send(payloadOf(handled.reply, reply))
+    request.work = handled.work
+    return handler.call(request.server, request, reply)
   }
 
-  const onError: onErrorHookHandler = (request, _reply, error, done) => {
-    const kept: Kept<Tx> = request
-    kept[place]?.held.threw(error)
-    done()
-  }
-
-  const onSend: onSendHookHandler<unknown> = (request, _reply, payload, done) => {
-    const { [place]: exchange }: Kept<Tx> = request
-    if (exchange === undefined) done(null, payload)
-    else exchange.held.sends(payload, done)
-  }
-
-  return {
-    ...guarded,
-    handler: guarded.handler as RouteShorthandOptionsWithHandler['handler'],
-    preParsing: [preParsing, ...listOf(guarded.preParsing)],
-    preHandler: [...listOf(guarded.preHandler), preHandler],
-    onError: [onError, ...listOf(guarded.onError)],
-    onSend: [onSend, ...listOf(guarded.onSend)],
-  }
-}
-
-function answer<Tx>(exchange: FastifyExchange<Tx>, handled: Handled<Tx>, kept: Kept<Tx>, done: Done): void {
-  if (exchange.misuse !== undefined) return done(exchange.misuse)
-  if (handled.kind === 'reply') return exchange.held.answer(handled.reply)
-  kept.work = handled.work
-  done()
-}
-
-type Done = (error?: Error) => void
-
-/** Where a request keeps its exchange. A weak map would cost the collector more than the rest of the adapter costs. */
-const place = Symbol('hapax')
-
-type Kept<Tx> = FastifyRequest & { [place]?: FastifyExchange<Tx>; work?: Work<Tx> }
-
-class FastifyExchange<Tx> implements Exchange<Tx> {
-  readonly method: string
-  readonly target: string
-  readonly held: HeldReply
-  /** What is for the developer and not for the client. */
-  misuse: HapaxError | undefined
-  /** Lets Fastify call the handler. */
-  goOn: () => void = () => {}
-  readonly #request: Kept<Tx>
-  readonly #body: (() => Awaitable<Uint8Array>) | undefined
-  #ended: Promise<Reply> | undefined
-
-  constructor(request: FastifyRequest, reply: FastifyReply, body: (() => Awaitable<Uint8Array>) | undefined) {
-    this.method = request.method
-    this.target = request.originalUrl
-    this.held = new HeldReply(reply)
-    this.#request = request
-    this.#body = body
-  }
-
-  lines(name: string): readonly string[] {
-    const { rawHeaders } = this.#request.raw
-    const lines: string[] = []
-    for (let at = 0; at < rawHeaders.length; at += 2) {
-      const given = rawHeaders[at] as string
-      if (given.length === name.length && given.toLowerCase() === name) lines.push(rawHeaders[at + 1] as string)
-    }
-    return lines
-  }
-
-  body(): Awaitable<Uint8Array> {
-    if (this.#body !== undefined) return this.#body()
-    this.misuse = bodyReplaced()
-    throw this.misuse
-  }
-
-  async run(work: Work<Tx>): Promise<void> {
-    const awaited = awaitedCommit(work)
-    this.#ended = this.held.hold()
-    this.#request.work = awaited.work
-    this.goOn()
-    try {
-      await this.#ended
-    } finally {
-      const committing = awaited.committing()
-      if (committing !== undefined) await committing
-    }
-  }
-
-  captured(value: unknown): Awaitable<Reply> {
-    this.held.commit(value)
-    return this.held.said() ?? (this.#ended as Promise<Reply>)
-  }
-}
-
-function listOf<T>(given: T | T[] | undefined): T[] {
-  return given === undefined ? [] : Array.isArray(given) ? given : [given]
+  const own = { preParsing: [preParsing, ...[guarded.preParsing ?? []].flat()], handler: guarding }
+  return { ...guarded, ...own } as unknown as FastifyRoute<G, S> & Typed<G, S>
 }
 
 function bodyReplaced(): HapaxError {

@@ -8,15 +8,17 @@ import { joinedLines } from './joined-lines.js'
  * @example
  * export const GET = keyStatus(hapax, { scope: (request) => tenantOf(request) })
  */
-export function keyStatus<Tx>(
+export function keyStatus<Tx, Given extends Request = Request>(
   engine: Engine<Tx>,
-  options: KeyStatusOptions<Request>,
-): (request: Request) => Promise<Response> {
+  options: KeyStatusOptions<Given>,
+): (request: Given) => Promise<Response> {
   const answer = keyStatusOf(engine, options)
   return async (request) => {
-    const asked = { lines: (name: string) => joinedLines(request.headers.get(name)) }
+    const { method } = request
+    const asked = { method, lines: (name: string) => joinedLines(request.headers.get(name)) }
     const { status, headers, body } = await answer(asked, request)
     const pairs = headers.map(([name, value]): [string, string] => [name, value])
-    return new Response(Uint8Array.from(body), { status, headers: pairs })
+    const isBodiless = method === 'HEAD' || body.byteLength === 0
+    return new Response(isBodiless ? null : Uint8Array.from(body), { status, headers: pairs })
   }
 }

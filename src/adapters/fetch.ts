@@ -9,49 +9,88 @@ import {
   tooLarge,
   type Work,
 } from '../http/port.js'
+import { HapaxError } from '../kernel/errors.js'
 import { joinedLines } from './joined-lines.js'
+import { refuseMissingHandler } from './missing-handler.js'
 
 export { keyStatus } from './fetch-status.js'
 
-/** A handler in the manner of the Fetch API, and what it holds while it runs. */
-export type GuardedHandler<Tx> = (request: Request, work: Work<Tx>) => Response | Promise<Response>
+/**
+ * A handler in the manner of the Fetch API, and what it holds while it runs. Whatever a framework gives beside the request
+ * comes behind the work.
+ */
+export type GuardedHandler<Tx, Given extends Request = Request, Context extends unknown[] = []> = (
+  request: Given,
+  work: Work<Tx>,
+  ...context: Context
+) => Response | Promise<Response>
+
+/** The options of a route whose scope looks at more than the request. */
+export interface ContextOptions<Given extends Request, Context extends unknown[]>
+  extends Omit<RouteOptions<Given>, 'scope'> {
+  readonly scope: (request: Given, ...context: Context) => ReturnType<RouteOptions<Given>['scope']>
+}
 
 /**
- * Guards any `(Request) => Response`: Next.js, Remix, SvelteKit, Hono, Bun, Deno, Workers. The response is held back
- * until it is durable. Methods that the route does not guard go straight to the handler.
+ * Guards any `(Request) => Response`: Next.js, Remix, SvelteKit, Hono, Bun, Deno; Cloudflare Workers with
+ * `nodejs_compat`. The response is held back until it is durable. The handler is given the request itself, with a body
+ * that can still be read, and behind its work whatever else the framework gives. Methods that the route does not guard go
+ * straight to the handler. What the handler throws is thrown on, to the framework.
  *
  * @example
- * export const POST = guard(hapax, { name: 'payments.create', scope: (request) => tenantOf(request) }, async (request, work) =>
- *   Response.json(await pay(await request.json()), { status: 201 }),
+ * // Next.js, app/orders/[id]/payments/route.ts
+ * export const POST = guard(
+ *   hapax,
+ *   { name: 'payments.create', scope: (request) => tenantOf(request) },
+ *   async (request: NextRequest, work, { params }: { params: Promise<{ id: string }> }) =>
+ *     Response.json(await pay((await params).id, await request.json()), { status: 201 }),
  * )
+ *
+ * @example
+ * // SvelteKit and Remix give one object that has the request in it.
+ * const payments = guard(
+ *   hapax,
+ *   { name: 'payments.create', scope: (_request: Request, { locals }: RequestEvent) => locals.tenant },
+ *   async (request: Request, work, { params }: RequestEvent) => Response.json(await pay(params.id, await request.json())),
+ * )
+ * export const POST = (event: RequestEvent) => payments(event.request, event)
  */
-export function guard<Tx>(
+export function guard<Tx, Seen extends Request, Given extends Seen, Context extends unknown[]>(
   engine: Engine<Tx>,
-  options: RouteOptions<Request>,
-  handler: GuardedHandler<Tx>,
-): (request: Request) => Promise<Response> {
+  options: RouteOptions<Seen>,
+  handler: GuardedHandler<Tx, Given, Context>,
+): (request: Given, ...context: Context) => Promise<Response>
+export function guard<Tx, Seen extends Request, Given extends Seen, Context extends unknown[]>(
+  engine: Engine<Tx>,
+  options: ContextOptions<Seen, Context>,
+  handler: GuardedHandler<Tx, Given, Context>,
+): (request: Given, ...context: Context) => Promise<Response>
+export function guard<Tx, Given extends Request, Context extends unknown[]>(
+  engine: Engine<Tx>,
+  options: RouteOptions<Given> & ContextOptions<Given, Context>,
+  handler: GuardedHandler<Tx, Given, Context>,
+): (request: Given, ...context: Context) => Promise<Response> {
   const route = routeOf(engine, options)
-  return async (request) => {
-    const handled = await handle(engine, exchangeOf(request, handler), route, request)
-    return handled.kind === 'reply' ? responseOf(handled.reply) : handler(request, handled.work)
+  refuseMissingHandler(route, handler, '(request, work) => Response')
+  return async (request, ...context) => {
+    if (route.methods.includes(request.method) && isRead(request)) throw readBefore(route.policy.name)
+    const run = (work: Work<Tx>) => handler(request, work, ...context)
+    const scoped = { ...route, scope: (request: Given) => options.scope(request, ...context) }
+    const handled = await handle(engine, exchangeOf(request, run), scoped, request)
+    return handled.kind === 'reply' ? responseOf(handled.reply) : run(handled.work)
   }
 }
 
-function exchangeOf<Tx>(request: Request, handler: GuardedHandler<Tx>): Exchange<Tx> {
+function exchangeOf<Tx>(request: Request, run: (work: Work<Tx>) => Response | Promise<Response>): Exchange<Tx> {
   const { pathname, search } = new URL(request.url)
-  let body: Uint8Array<ArrayBuffer> = new Uint8Array()
   const captured = capture()
   return {
     method: request.method,
     target: `${pathname}${search}`,
     lines: (name) => joinedLines(request.headers.get(name)),
-    async body(limit) {
-      body = await bytesOf(request.body, limit)
-      return body
-    },
-    // The body was read, so the handler is given a request that has it still. One that was empty was read as well.
+    body: (limit) => copiedBody(request, limit),
     async run(work) {
-      const response = await handler(new Request(request, { body: request.body === null ? null : body }), work)
+      const response = await run(work)
       // A stream that breaks off is a handler that throws: whatever it made of itself, it has not answered.
       await captured(response)
       return response
@@ -60,20 +99,42 @@ function exchangeOf<Tx>(request: Request, handler: GuardedHandler<Tx>): Exchange
   }
 }
 
+/** A body that was read, or that somebody is about to read, has no bytes left for us. */
+function isRead({ bodyUsed, body }: Request): boolean {
+  return bodyUsed || body?.locked === true
+}
+
+/** The bytes of a copy: the request goes on to the handler as it came, of its own class, and can be read once more. */
+async function copiedBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+  const copy = request.body ? request.clone().body : null
+  const bytes = await bytesOf(copy, limit)
+  if (bytes !== undefined) return bytes
+  // Both have to be let go of before the source hears that nobody wants more. Nobody need wait for that.
+  for (const stream of [copy, request.body]) stream?.cancel().catch(() => {})
+  throw tooLarge(limit)
+}
+
 /** Reads a response once, however often it is asked for. */
 function capture(): (value: unknown) => Promise<Reply> {
   const replies = new WeakMap<Response, Promise<Reply>>()
   return (value) => {
-    const response = value as Response
-    const reply = replies.get(response) ?? replyOf(response)
-    replies.set(response, reply)
+    if (!isResponse(value)) throw noResponse()
+    const reply = replies.get(value) ?? replyOf(value)
+    replies.set(value, reply)
     return reply
   }
 }
 
+/** By what it can do: a framework may bring a class of its own. */
+function isResponse(value: unknown): value is Response {
+  const { status, headers, arrayBuffer } = (value ?? {}) as Partial<Response>
+  return typeof status === 'number' && typeof headers?.get === 'function' && typeof arrayBuffer === 'function'
+}
+
 async function replyOf(response: Response): Promise<Reply> {
+  if (response.bodyUsed) throw usedResponse()
   refuseEventStream([...response.headers])
-  const body = await bytesOf(response.body, Number.POSITIVE_INFINITY)
+  const body = (await bytesOf(response.body, Number.POSITIVE_INFINITY)) ?? new Uint8Array()
   return { status: response.status, headers: [...response.headers], body }
 }
 
@@ -84,13 +145,21 @@ function responseOf({ status, headers, body }: Reply): Response {
   })
 }
 
-async function bytesOf(stream: ReadableStream<Uint8Array> | null, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+/** `undefined` as soon as there are more bytes than the limit. */
+async function bytesOf(
+  stream: ReadableStream<Uint8Array> | null,
+  limit: number,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const chunks: Uint8Array[] = []
   let length = 0
-  for await (const chunk of stream ?? []) {
-    chunks.push(chunk)
-    length += chunk.byteLength
-    if (length > limit) throw tooLarge(limit)
+  const reader = stream?.getReader()
+  for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
+    chunks.push(next.value)
+    length += next.value.byteLength
+    if (length > limit) {
+      reader?.releaseLock()
+      return undefined
+    }
   }
   const bytes = new Uint8Array(length)
   let at = 0
@@ -99,4 +168,20 @@ async function bytesOf(stream: ReadableStream<Uint8Array> | null, limit: number)
     at += chunk.byteLength
   }
   return bytes
+}
+
+function readBefore(name: string): HapaxError {
+  const message = `Route "${name}": the body was read before the guard, and its bytes are gone. Read request.clone() there, or put it behind the guard.`
+  return new HapaxError('policy_invalid', message)
+}
+
+function noResponse(): HapaxError {
+  const message =
+    'The handler of a guarded route returned no Response; return one on every path, and inside work.commit.'
+  return new HapaxError('handler_failed', message)
+}
+
+function usedResponse(): HapaxError {
+  const message = 'The handler returned a Response whose body was read already; return one that is whole.'
+  return new HapaxError('handler_failed', message)
 }

@@ -1,23 +1,36 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { isAdded, type Reply, refuseEventStream } from '../http/port.js'
+import type { ServerResponse } from 'node:http'
+import type { Reply } from '../http/port.js'
+import { askedLater } from './asked-later.js'
+import { tell } from './given-callback.js'
+import { heldEvents } from './held-events.js'
+import { heldHead } from './held-head.js'
+import { accessor, method, type OwnProperties, swapped } from './swapped-properties.js'
+
+export { send } from './sent-reply.js'
 
 /** A response of node whose bytes do not leave: what is written into it is kept. */
 export interface HeldResponse {
   /** Everything that was written, once it has been ended. Rejects when it was destroyed before. */
   readonly ended: Promise<Reply>
-  /** Whether anything was written, or is being piped. */
+  /** Whether anything was written, is being piped, or will be: a view or a file that Express was asked for. */
   isBegun(): boolean
+  /** Whether the client has gone away unanswered, or somebody has cut it off. */
+  isGone(): boolean
+  onGone(listener: () => void): void
   /** Gives the response back as it was before: nothing that was written is in it. */
   letGo(): void
+  /** Sends something else, while what is written goes on being kept. */
+  sendBeside(sending: () => void): void
 }
 
 /** Stands in front of whoever has wrapped the response before, such as a compression: these see only what is sent. */
 export function holdBack(response: ServerResponse): HeldResponse {
-  const { statusCode } = response
-  const before = response.getHeaders()
+  const head = heldHead(response)
+  const events = heldEvents(response)
   const chunks: Buffer[] = []
-  let begun: Pick<Reply, 'status' | 'headers'> | undefined
-  let isPiped = false
+  let isEnded = false
+  let isAsked = false
+  let isAnswered = false
   let end: (reply: Reply) => void = () => {}
   let fail: (error: unknown) => void = () => {}
   const ended = new Promise<Reply>((resolve, reject) => {
@@ -25,147 +38,80 @@ export function holdBack(response: ServerResponse): HeldResponse {
     fail = reject
   })
   ended.catch(() => {})
-  const begin = () => {
-    if (begun === undefined) {
-      const headers = headersOf(response)
-      refuseEventStream(headers)
-      begun = { status: response.statusCode, headers }
-    }
-    return begun
-  }
   const keep = (chunk: unknown, encoding: unknown) => {
     if (typeof chunk === 'string') chunks.push(Buffer.from(chunk, encodingOf(encoding)))
     // A writer may use its buffer again as soon as it is told that the bytes are written.
     else if (chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk))
   }
-  const onPipe = () => {
-    isPiped = true
-  }
-  response.on('pipe', onPipe)
-  const restore = replaced(response, {
-    headersSent: { get: () => begun !== undefined },
-    writeHead: {
-      value(status: number, ...rest: unknown[]) {
-        response.statusCode = status
-        for (const [name, value] of headerArguments(rest.at(-1))) response.setHeader(name, value)
-        begin()
-        return response
-      },
-    },
-    flushHeaders: { value: () => void begin() },
-    write: {
-      value(...given: unknown[]) {
-        begin()
-        keep(given[0], given[1])
-        const done = given.find((argument) => typeof argument === 'function')
-        if (done !== undefined) queueMicrotask(() => done())
-        return true
-      },
-    },
-    end: {
-      value(...given: unknown[]) {
-        const done = given.find((argument) => typeof argument === 'function')
-        if (done !== undefined) response.once('finish', () => done())
-        const head = begin()
-        keep(given[0], given[1])
-        end({ ...head, body: Buffer.concat(chunks) })
-        return response
-      },
-    },
-    // A pipeline destroys its end when its source breaks off. The client shall still be told.
-    destroy: {
-      value(error?: unknown) {
-        fail(error ?? new Error('The response was destroyed before it was ended.'))
-        return response
-      },
-    },
+  const write = method((...given) => {
+    if (isEnded) return false
+    head.begin()
+    keep(given[0], given[1])
+    tell(given)
+    return true
   })
-  const reopen = keptOpen(response)
+  const endOnce = method((...given) => {
+    tell(given)
+    if (isEnded) return response
+    const begun = head.begin()
+    keep(given[0], given[1])
+    isEnded = true
+    queueMicrotask(events.finish)
+    end({ ...begun, body: Buffer.concat(chunks) })
+    return response
+  })
+  // A pipeline destroys its end when its source breaks off. The client shall still be told.
+  const destroy = method((error) => {
+    fail(error ?? new Error('The response was destroyed before it was ended.'))
+    return response
+  })
+  const onAsked = () => {
+    isAsked = true
+  }
+  let other: OwnProperties = {
+    ...head.properties,
+    ...events.properties,
+    ...askedLater(response, onAsked),
+    ...Object.fromEntries(informational.map((name) => [name, method((...given) => tell(given))])),
+    writableEnded: accessor(() => isEnded),
+    writableFinished: accessor(() => isEnded),
+    write,
+    end: endOnce,
+    destroy,
+  }
+  let isHeld = false
+  const swap = () => {
+    other = swapped(response, other)
+    isHeld = !isHeld
+  }
+  swap()
   return {
     ended,
-    isBegun: () => begun !== undefined || isPiped,
+    isBegun: () => head.isBegun() || events.isPiped() || isAsked,
+    isGone: () => !isAnswered && events.isGone(),
+    onGone: events.onGone,
     letGo() {
-      restore()
-      reopen()
-      response.off('pipe', onPipe)
-      response.statusCode = statusCode
-      for (const name of response.getHeaderNames()) response.removeHeader(name)
-      for (const [name, value] of definedHeaders(before)) response.setHeader(name, value)
+      if (!isHeld) return
+      swap()
+      events.reveal()
+      events.tellGone()
+    },
+    sendBeside(sending) {
+      isAnswered = true
+      swap()
+      events.reveal()
+      sending()
+      // Whatever wraps the response has made its head by now, or makes it before it has finished.
+      if (response.headersSent) swap()
+      else response.once('finish', swap)
+      void ended.then(events.tellGone, events.tellGone)
     },
   }
 }
 
-/**
- * Hides that the client has gone away: a pipeline would give up on it, and what began is to be finished. The function
- * that comes back tells it to all who listen.
- */
-function keptOpen(response: ServerResponse): () => void {
-  const { emit } = response
-  const hidden = new Map<string, unknown>()
-  const isHidden = (name: string) => ({ get: () => false, set: (value: unknown) => void hidden.set(name, value) })
-  let isClosed = false
-  const restore = replaced(response, {
-    destroyed: isHidden('destroyed'),
-    _closed: isHidden('_closed'),
-    emit: {
-      value(event: string, ...given: unknown[]) {
-        if (event !== 'close') return emit.call(response, event, ...given)
-        isClosed = true
-        return true
-      },
-    },
-  })
-  return () => {
-    restore()
-    Object.assign(response, Object.fromEntries(hidden))
-    if (isClosed) response.emit('close')
-  }
-}
-
-/** Sends a reply. Headers that others have set before stay where the reply has none of its own; lists are joined. */
-export function send(response: ServerResponse, { status, headers, body }: Reply): void {
-  response.statusCode = status
-  for (const [name] of headers) if (!isAdded(name)) response.removeHeader(name)
-  for (const [name, value] of headers) {
-    // The first caller's reply has been captured with what others had set before.
-    const isThere = isAdded(name) && [response.getHeader(name)].flat().includes(value)
-    if (!isThere) response.appendHeader(name, value)
-  }
-  response.end(body)
-}
-
-function headersOf(response: ServerResponse): Reply['headers'] {
-  return response.getHeaderNames().flatMap((name) => {
-    const value = response.getHeader(name) ?? []
-    return (Array.isArray(value) ? value : [value]).map((line) => [name, String(line)] as const)
-  })
-}
-
-function definedHeaders(headers: OutgoingHttpHeaders): (readonly [string, number | string | string[]])[] {
-  return Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
-}
-
-/** The headers of `writeHead`: an object, or names and values in turns. */
-function headerArguments(given: unknown): (readonly [string, number | string | string[]])[] {
-  if (typeof given !== 'object' || given === null) return []
-  if (!Array.isArray(given)) return definedHeaders(given as OutgoingHttpHeaders)
-  const flat: unknown[] = given.flat()
-  return flat.flatMap((name, at) => (at % 2 === 0 ? [[String(name), String(flat[at + 1])] as const] : []))
-}
+/** Answers before the answer. They would leave before anything is durable, and nobody has to send them. */
+const informational = ['writeContinue', 'writeProcessing', 'writeEarlyHints']
 
 function encodingOf(given: unknown): BufferEncoding {
   return typeof given === 'string' && Buffer.isEncoding(given) ? given : 'utf8'
-}
-
-/** Puts properties in front of those of an object. The function that comes back takes them away again. */
-function replaced(target: object, properties: PropertyDescriptorMap): () => void {
-  const own = Object.keys(properties).map((name) => [name, Object.getOwnPropertyDescriptor(target, name)] as const)
-  for (const [name, property] of Object.entries(properties))
-    Object.defineProperty(target, name, { configurable: true, ...property })
-  return () => {
-    for (const [name, property] of own) {
-      if (property === undefined) Reflect.deleteProperty(target, name)
-      else Object.defineProperty(target, name, property)
-    }
-  }
 }

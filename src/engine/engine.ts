@@ -160,8 +160,8 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
     background: inBackground,
     flights: flights(),
     breaker: breaker(clock, chance, events),
-    quotas: options.quotas && quotasOf(options.quotas, { clock, store: bounded, events }),
-    replays: options.replays && limiterOf(options.replays, 'replays'),
+    quotas: options.quotas === undefined ? undefined : quotasOf(options.quotas, { clock, store: bounded, events }),
+    replays: options.replays === undefined ? undefined : limiterOf(options.replays, 'replays'),
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Awaitable, after, attempted } from '../kernel/awaitable.js'
 import { within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import { looksGuessable } from '../kernel/guessable.js'
 import { defaults } from '../kernel/limits.js'
 import { personalShape } from '../kernel/personal.js'
 import { unavailable } from './bounded-store.js'
@@ -105,7 +106,7 @@ function act<Tx>(
       const { generation, fence } = verdict.claim
       return runClaimed(context, guarded, { ...verdict, askedAt }, () => {
         events.emit('reserved', () => ({ ...subject(), generation, fence }))
-        tellPersonalKey(context, guarded)
+        tellPoorKey(context, guarded)
         if (generation > 1) events.emit('reused_after_expiry', () => ({ ...subject(), generation }))
       })
     }
@@ -143,9 +144,11 @@ function act<Tx>(
   }
 }
 
-function tellPersonalKey<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>): void {
+/** What a client should not use as a key is told of once, when it is new. */
+function tellPoorKey<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>): void {
   const shape = personalShape(guarded.key)
   if (shape !== undefined) events.emit('key_looks_personal', () => ({ ...subjectOf(guarded), shape }))
+  if (looksGuessable(guarded.key)) events.emit('key_looks_guessable', () => subjectOf(guarded))
 }
 
 function mismatch(): HapaxError {

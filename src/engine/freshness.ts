@@ -26,19 +26,26 @@ export function staleness({ key, policy, source }: Dated, now: number): HapaxErr
   const madeAt = freshness.by === 'key' ? timeInKey(key) : timeOf(source.header?.(freshness.name.toLowerCase()))
   if (madeAt === undefined) return freshness.by === 'key' ? undefined : unsaid(freshness.name)
   const ageMs = now - madeAt
-  if (ageMs > retentionMs) return stale('It was first made longer ago than answers are kept, and may have run then.')
-  // Whoever could date a request ahead could send it again long after it was forgotten.
+  // By as much as a date may be ahead, a request that is dated ahead would come back after it was forgotten.
+  if (ageMs >= retentionMs - limits.dateAheadMs)
+    return stale('It was first made longer ago than answers are kept, and may have run then.')
   if (ageMs < -limits.dateAheadMs) return stale('It says that it was first made in the future; set the clock right.')
   return undefined
 }
 
-const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
-const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
+const rfc3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
-function timeOf(text: string | undefined): number | undefined {
-  if (text === undefined || !(httpDate.test(text) || rfc3339.test(text))) return undefined
-  const time = Date.parse(text)
-  return Number.isNaN(time) ? undefined : time
+/** A date that no calendar has, like the 31st of February, would be read as another: it is not what that one is written as. */
+function timeOf(text = ''): number | undefined {
+  const local = rfc3339.exec(text)?.[1]
+  if (local !== undefined) return dateOf(`${local}Z`)?.toISOString().startsWith(local) ? Date.parse(text) : undefined
+  const date = dateOf(text)
+  return date?.toUTCString() === text ? date.getTime() : undefined
+}
+
+function dateOf(text: string): Date | undefined {
+  const date = new Date(text)
+  return Number.isNaN(date.getTime()) ? undefined : date
 }
 
 function unsaid(header: string): HapaxError {

@@ -11,14 +11,14 @@ export interface KeyRules {
   readonly minLength?: number
   /** At most 255, which is what stores have room for. */
   readonly maxLength?: number
-  /** The format that the API publishes, as one of `keyFormats` or an anchored pattern. Keys that can be guessed fail it. */
+  /** The format that the API publishes, as one of `keyFormats` or an anchored pattern. */
   readonly format?: RegExp
 }
 
 const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 const ulid = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/i
 
-/** Formats that leave nothing to guess. */
+/** Formats that leave nothing to guess, if they are filled at random; the event `key_looks_guessable` tells of some that are not. */
 export const keyFormats = {
   uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
   uuidv7,

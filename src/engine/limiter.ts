@@ -23,7 +23,7 @@ export interface Limiter {
 
 /** Checks what was given, once, at start. */
 export function limiterOf(given: Rate | Limiter, what: string): Limiter {
-  if (typeof given !== 'object' || given === null) throw invalid(`${what} is ${JSON.stringify(given)}`)
+  if (typeof given !== 'object' || given === null) throw invalid(`${what} is neither a rate nor a limiter`)
   if ('consume' in given) {
     if (typeof given.consume !== 'function') throw invalid(`${what}.consume is no function`)
     return given
@@ -53,7 +53,7 @@ export async function overLimit(
 ): Promise<number | undefined> {
   const late = () => new Error(`The limiter did not answer within ${timeoutMs} ms.`)
   try {
-    await within(clock, timeoutMs, limiter.consume(fitting(name)), late)
+    await within(clock, timeoutMs, Promise.resolve(limiter.consume(fitting(name))), late)
     return undefined
   } catch (refusal) {
     if (isVerdict(refusal)) return Math.max(1, refusal.msBeforeNext)

@@ -7,7 +7,7 @@ import { tenantOf } from './tenant.js'
 
 export interface QuotaCounts {
   /** Lets one more key of this tenant in, or throws `quota_exceeded`. */
-  admit(tenant: string): Promise<void>
+  admit(tenant: string, timeoutMs: number): Promise<void>
 }
 
 /** What each tenant may still take, as far as this process knows. */
@@ -31,10 +31,10 @@ export function quotaCounts(limitsOf: (tenant: string) => TenantLimits, ground: 
   }
 
   return {
-    async admit(tenant) {
+    async admit(tenant, timeoutMs) {
       const wanted = limitsOf(tenant)
       if (wanted.activeKeys === undefined && wanted.storedBytes === undefined) return
-      await countOf(tenant).admit(wanted)
+      await countOf(tenant).admit(wanted, timeoutMs)
     },
   }
 }

@@ -1,12 +1,13 @@
-import { HapaxError } from '../kernel/errors.js'
+import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { defaults, limits } from '../kernel/limits.js'
+import { limiterUnavailable } from './limiter.js'
 import type { QuotaGround } from './quota-ground.js'
 import type { TenantLimits } from './quota-limits.js'
 import type { Usage } from './store.js'
 
 export interface TenantCount {
-  /** Lets one more key in, or throws `quota_exceeded`. */
-  admit(wanted: TenantLimits): Promise<void>
+  /** Lets one more key in, or throws `quota_exceeded`. A step of the store takes `timeoutMs` at most. */
+  admit(wanted: TenantLimits, timeoutMs: number): Promise<void>
   /** A key that was let in stands in the store now, where a count sees it. */
   reserved(): void
   /** An answer of so many bytes became durable. */
@@ -26,14 +27,16 @@ export function tenantCount(tenant: string, { clock, store }: Pick<QuotaGround, 
   /** When the keys were let in that no count is sure to have seen, oldest first. */
   const unseen: number[] = []
 
-  async function count(wanted: TenantLimits): Promise<Share> {
+  async function count(wanted: TenantLimits, timeoutMs: number): Promise<Share> {
+    // A reservation is asked for twice at most, each time within this bound.
+    const surelyEndedMs = 2 * timeoutMs
     while (unseen[0] !== undefined && clock.elapsed() - unseen[0] > surelyEndedMs) unseen.shift()
     const underWay = unseen.length
     full = undefined
     share = nothing
     taken = 0
     storedBytes = 0
-    const usage = await store.usage(tenant, wanted.activeKeys ?? limits.countedKeys)
+    const usage = await store.usage(tenant, wanted.activeKeys ?? limits.countedKeys).catch(uncounted)
     const quota = usedUp(wanted, usage)
     if (quota === undefined) share = shareOf(wanted, usage, underWay)
     else full = { quota, until: clock.elapsed() + defaults.quotaHoldMs }
@@ -41,21 +44,21 @@ export function tenantCount(tenant: string, { clock, store }: Pick<QuotaGround, 
   }
 
   /** One count for all who want one now. */
-  function counted(wanted: TenantLimits): Promise<Share> {
-    counting ??= count(wanted).finally(() => {
+  function counted(wanted: TenantLimits, timeoutMs: number): Promise<Share> {
+    counting ??= count(wanted, timeoutMs).finally(() => {
       counting = undefined
     })
     return counting
   }
 
   return {
-    async admit(wanted) {
-      const endAt = clock.elapsed() + defaults.storeTimeoutMs
+    async admit(wanted, timeoutMs) {
+      const endAt = clock.elapsed() + timeoutMs
       for (let inVain = 0; ; ) {
         if (full !== undefined && clock.elapsed() < full.until) throw exceeded(full.quota, defaults.quotaRetryAfterMs)
         if (taken < share.keys && Math.max(storedBytes, taken * share.typicalBytes) < share.bytes) break
-        if (clock.elapsed() >= endAt) throw crowded()
-        const { keys } = await counted(wanted)
+        if (clock.elapsed() >= endAt) throw crowded(timeoutMs)
+        const { keys } = await counted(wanted, timeoutMs)
         // What is under way takes the rest, or was counted twice: by the next count it may have ended.
         if (keys < 1 && full === undefined && ++inVain === limits.recounts)
           throw exceeded('activeKeys', defaults.quotaHoldMs)
@@ -85,9 +88,6 @@ interface Full {
 }
 
 const nothing: Share = { keys: 0, bytes: 0, typicalBytes: 0 }
-
-/** A reservation is asked for twice at most, each time within this bound. */
-const surelyEndedMs = 2 * defaults.storeTimeoutMs
 
 function usedUp({ activeKeys, storedBytes }: TenantLimits, { keys, bytes }: Usage): keyof TenantLimits | undefined {
   if (activeKeys !== undefined && keys >= activeKeys) return 'activeKeys'
@@ -119,7 +119,13 @@ const says: Readonly<Record<keyof TenantLimits, string>> = {
   storedBytes: 'The answers that are kept for the tenant take as many bytes as they may.',
 }
 
-function crowded(): HapaxError {
-  const message = `Too many new keys of one tenant came at once; this one was not let in within ${defaults.storeTimeoutMs} ms.`
+function crowded(timeoutMs: number): HapaxError {
+  const message = `Too many new keys of one tenant came at once; this one was not let in within ${timeoutMs} ms.`
   return new HapaxError('store_busy', message, { retryAfterMs: defaults.quotaHoldMs })
+}
+
+/** The store has just said that the key is new, so it is there: that it cannot count in time is no outage. */
+function uncounted(error: unknown): never {
+  if (!isHapaxError(error, 'idempotency_store_unavailable')) throw error
+  throw limiterUnavailable('The keys of the tenant could not be counted, so nothing was run.', error)
 }

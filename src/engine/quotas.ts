@@ -3,7 +3,8 @@ import { type Limiter, limiterOf, overLimit, type Rate } from './limiter.js'
 import { quotaCounts } from './quota-counts.js'
 import type { QuotaGround } from './quota-ground.js'
 import { type Quota, quotaLimits } from './quota-limits.js'
-import type { Scope } from './scope.js'
+import { type Joined, together } from './quota-sharing.js'
+import type { RecordName } from './record.js'
 import { tenantOf } from './tenant.js'
 
 /** How much one tenant may take up. Only a key that is new is ever held up by these, never a retry. */
@@ -25,23 +26,42 @@ export interface QuotaOptions {
 }
 
 export interface Quotas {
-  /** Lets one more key of this scope's tenant in, or throws `quota_exceeded`. */
-  admit(scope: Scope): Promise<void>
+  /**
+   * Joins those who come with this key now, who are let in together. A limiter, or a count, that is silent for as long as
+   * a step of the store may take lets nobody in.
+   */
+  join(name: RecordName, timeoutMs: number): Joined
 }
 
 /** The rate comes first: whoever asks too fast is turned away before anything is counted. */
 export function quotasOf(options: QuotaOptions, ground: QuotaGround): Quotas {
+  refuseMisspellings(options)
   const { newKeys, activeKeys, storedBytes } = options
-  const rate = newKeys && limiterOf(newKeys, 'quotas.newKeys')
+  const rate = newKeys === undefined ? undefined : limiterOf(newKeys, 'quotas.newKeys')
   const isCounted = activeKeys !== undefined || storedBytes !== undefined
   const counts = isCounted ? quotaCounts(quotaLimits({ activeKeys, storedBytes }), ground) : undefined
-  return {
-    async admit(scope) {
-      const tenant = tenantOf(scope)
-      const retryAfterMs = rate && (await overLimit(rate, `new-keys ${tenant}`, ground.clock))
-      if (retryAfterMs === undefined) return counts?.admit(tenant)
-      const message = 'Too many new keys in a short time. Retries of keys that are known are not held up by this.'
-      throw new HapaxError('quota_exceeded', message, { retryAfterMs })
-    },
+
+  async function admit({ scope }: RecordName, timeoutMs: number): Promise<void> {
+    const tenant = tenantOf(scope)
+    const retryAfterMs = rate && (await overLimit(rate, `new-keys ${tenant}`, ground.clock, timeoutMs))
+    if (retryAfterMs === undefined) return counts?.admit(tenant, timeoutMs)
+    const message = 'Too many new keys in a short time. Retries of keys that are known are not held up by this.'
+    throw new HapaxError('quota_exceeded', message, { retryAfterMs })
   }
+
+  const crowds = together()
+  return { join: (name, timeoutMs) => crowds.join(name, () => admit(name, timeoutMs)) }
+}
+
+/** The compiler sees that none is missing. */
+const known: Readonly<Record<keyof QuotaOptions, true>> = { newKeys: true, activeKeys: true, storedBytes: true }
+
+/** A misspelt quota would limit nobody. */
+function refuseMisspellings(options: QuotaOptions): void {
+  const names = Object.keys(known).join(', ')
+  if (typeof options !== 'object' || options === null)
+    throw new HapaxError('policy_invalid', `quotas is ${JSON.stringify(options)}; give an object with ${names}.`)
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
+  if (unknown !== undefined)
+    throw new HapaxError('policy_invalid', `quotas.${unknown} is no quota; there are ${names}.`)
 }

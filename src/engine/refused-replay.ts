@@ -1,5 +1,7 @@
 import type { Awaitable } from '../kernel/awaitable.js'
+import { within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
+import { defaults } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
 import type { Guarded } from './guarded.js'
 import { overLimit } from './limiter.js'
@@ -24,19 +26,33 @@ async function asked<Tx>(
   guarded: Guarded<Tx>,
   answer: StoredAnswer,
 ): Promise<Outcome | undefined> {
-  const { replays, events, clock } = context
+  const { replays, events, clock, storeTimeoutMs } = context
   const refused = (error: HapaxError): Outcome => {
     events.emit('replay_refused', () => ({ ...subjectOf(guarded), errorCode: error.code }))
     return { kind: 'refused', error }
   }
   try {
-    const retryAfterMs = replays && (await overLimit(replays, `replays ${subjectOf(guarded).record}`, clock))
+    const name = `replays ${subjectOf(guarded).record}`
+    const retryAfterMs = replays && (await overLimit(replays, name, clock, storeTimeoutMs))
     if (retryAfterMs !== undefined) return refused(tooOften(retryAfterMs))
-    const mayPass = guarded.authorizeReplay === undefined || (await guarded.authorizeReplay(answer))
-    return mayPass ? undefined : refused(new HapaxError('replay_forbidden'))
+    return (await mayPass(context, guarded, answer)) ? undefined : refused(new HapaxError('replay_forbidden'))
   } catch (error) {
     return refusal(error)
   }
+}
+
+/** Whoever decides has as long as a step of the store: a retry that waits for ever is no better than one that is lost. */
+async function mayPass<Tx>(
+  { clock, storeTimeoutMs }: Context<Tx>,
+  { authorizeReplay }: Guarded<Tx>,
+  answer: StoredAnswer,
+): Promise<boolean> {
+  if (authorizeReplay === undefined) return true
+  const late = () => {
+    const message = `authorizeReplay did not decide within ${storeTimeoutMs} ms; ask again with the same key.`
+    return new HapaxError('replay_undecided', message, { retryAfterMs: defaults.inProgressRetryAfterMs })
+  }
+  return within(clock, storeTimeoutMs, Promise.resolve(authorizeReplay(answer)), late)
 }
 
 function tooOften(retryAfterMs: number): HapaxError {

@@ -1,7 +1,7 @@
 import { type Awaitable, after, attempted } from '../kernel/awaitable.js'
 import { HapaxError, invariant, isHapaxError } from '../kernel/errors.js'
 import { type Admission, admissionOf } from './admission.js'
-import type { Context } from './context.js'
+import { type Context, subjectOf } from './context.js'
 import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
 import type { Judged, Reservation, Verdict } from './verdict.js'
@@ -32,11 +32,41 @@ async function reserveIfAdmitted<Tx>(
   admission: Admission,
   asking: Asking,
 ): Promise<Asked> {
+  try {
+    const known = await ifKnown(context, guarded, asking)
+    if (known !== undefined) return known
+    const refused = await refusalOf(admission)
+    if (refused === undefined) return await taken(context, guarded, asking)
+    // While that was found out, another node may have taken the key: then this is a retry, which nothing holds up.
+    const takenByNow = await attempted(
+      () => ifKnown(context, guarded, asking),
+      () => undefined,
+    )
+    if (takenByNow !== undefined) return takenByNow
+    context.events.emit('turned_away', () => ({ ...subjectOf(guarded), errorCode: refused.code }))
+    throw refused
+  } finally {
+    admission.leave()
+  }
+}
+
+/** What the store says of a key that is known; `undefined` when it is new. */
+function ifKnown<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, asking: Asking): Awaitable<Asked | undefined> {
   const askedAt = context.clock.elapsed()
-  const verdict = await compared(context, guarded, reservationOf(guarded, asking, 'tell'))
-  if (verdict.kind !== 'new') return { verdict, askedAt }
-  await admission()
-  return taken(context, guarded, asking)
+  return after(compared(context, guarded, reservationOf(guarded, asking, 'tell')), (verdict) =>
+    verdict.kind === 'new' ? undefined : { verdict, askedAt },
+  )
+}
+
+/** Why the key is not let in. Any other error is a bug and goes on its way. */
+function refusalOf(admission: Admission): Promise<HapaxError | undefined> {
+  return admission.admit().then(
+    () => undefined,
+    (error: unknown) => {
+      if (isHapaxError(error)) return error
+      throw error
+    },
+  )
 }
 
 function taken<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, asking: Asking): Awaitable<Asked> {

@@ -224,8 +224,8 @@ function ownAnswer<Tx>(run: Run<Tx>, answer: Answer, expiresAt: number | undefin
   return { kind: 'answered', answer: kept, stored: true, replayed: false, generation: claim.generation, expiresAt }
 }
 
-/** Stands for an answer that could not be written down. */
-const unwritable: StoredAnswer = { kind: 'withheld', status: 200, headers: [], bytes: 0 }
+/** Stands for an answer that could not be written down: it has no status that anybody was told. */
+const unwritable: StoredAnswer = { kind: 'withheld', status: 0, headers: [], bytes: 0 }
 
 function withheld<Tx>(run: Run<Tx>, result: HandlerResult): Outcome {
   tellCompleted(run, unwritable.status, 0)

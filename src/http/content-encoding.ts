@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import { HapaxError } from '../kernel/errors.js'
+import { limits } from '../kernel/limits.js'
 
 /** What a body may be wrapped in. A client may wrap the same body otherwise the next time. */
 const decoders = {
@@ -24,10 +25,10 @@ export function decoded(
 
 async function withoutAll(body: Uint8Array, encodings: readonly string[], limit: number): Promise<Uint8Array> {
   const names = encodings.flatMap((line) => line.split(',')).map((name) => name.trim().toLowerCase())
+  const wraps = names.filter((name) => name !== '' && name !== 'identity')
+  if (wraps.length > limits.contentEncodings) throw tooManyTimes()
   let bytes = body
-  for (const name of names.filter((name) => name !== '' && name !== 'identity').reverse()) {
-    bytes = await unwrapped(bytes, name, limit)
-  }
+  for (const name of wraps.reverse()) bytes = await unwrapped(bytes, name, limit)
   return bytes
 }
 
@@ -42,6 +43,11 @@ async function unwrapped(bytes: Uint8Array, name: string, limit: number): Promis
   } catch (error) {
     throw (error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(limit) : invalid(name, error)
   }
+}
+
+function tooManyTimes(): HapaxError {
+  const message = `A body may be encoded ${limits.contentEncodings} times at most; once is enough.`
+  return new HapaxError('body_encoding_unsupported', message)
 }
 
 export function tooLarge(limit: number): HapaxError {

@@ -206,7 +206,9 @@ function withoutCaching(headers: Reply['headers']): Reply['headers'] {
 
 /** The retry learns that it ran, how it was answered, and where to look for what it made. */
 function withheldReply<Request>({ status, headers }: StoredAnswer, { profile }: Route<Request>): Reply {
-  const message = `The request ran and was answered with ${status}, but the answer could not be kept: it was too large, or could not be written down. Do not send it again under a new key.`
+  const told =
+    status === 0 ? 'what it answered cannot be written down' : `was answered with ${status}, too long to be kept`
+  const message = `The request ran, and ${told}. Do not send it again under a new key.`
   const problem = problemReply(new HapaxError('answer_withheld', message), profile)
   const place = headers.filter(([name]) => name.toLowerCase() === 'location')
   return { ...problem, headers: [...problem.headers, ...place] }

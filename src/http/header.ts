@@ -6,7 +6,8 @@ import { limits } from '../kernel/limits.js'
 /**
  * How the field value spells a key.
  * - `string`: an RFC 9651 Item that is a String, as the IETF draft asks. Parameters behind it are ignored.
- * - `raw`: the value as it is; quotes are part of the key.
+ * - `raw`: the value as it is; quotes are part of the key. It holds no comma: where header lines come joined, two keys
+ *   could pass for one.
  * - `lenient`: a value that begins with a quote is a String, anything else is a raw token. `"k"` and `k` are one key.
  */
 export type KeySyntax = 'lenient' | 'string' | 'raw'
@@ -15,9 +16,27 @@ export interface KeyHeaderRules extends KeyRules {
   readonly syntax?: KeySyntax
 }
 
+/** Rules that no key could pass, or that promise more than there is room for, are found at start. */
+export function checkedKeyRules<Rules extends KeyHeaderRules>(rules: Rules, where: string): Rules {
+  const { syntax = 'lenient', minLength = 1, maxLength = limits.keyLength, format } = rules
+  const refuse = (message: string): never => {
+    throw new HapaxError('policy_invalid', `${where}: ${message}`)
+  }
+  if (!Object.hasOwn(syntaxes, syntax)) refuse(`the syntax of a key is ${Object.keys(syntaxes).join(', ')}.`)
+  if (!Number.isSafeInteger(maxLength) || maxLength < 1 || maxLength > limits.keyLength)
+    refuse(`maxLength of a key is ${maxLength}; give a whole number from 1 to ${limits.keyLength}.`)
+  if (!Number.isSafeInteger(minLength) || minLength < 1 || minLength > maxLength)
+    refuse(`minLength of a key is ${minLength}, so no key can pass; give a whole number from 1 to ${maxLength}.`)
+  if (format !== undefined && !(format instanceof RegExp))
+    refuse('format of a key is no regular expression; give keyFormats.uuid, or an anchored pattern of your own.')
+  return rules
+}
+
+const syntaxes: Readonly<Record<KeySyntax, true>> = { lenient: true, string: true, raw: true }
+
 /**
- * Reads the key out of the header. Give each header line apart, as they came: two lines are two keys, and once they
- * are joined by a comma the raw syntax cannot tell.
+ * Reads the key out of the header. Give each header line apart, as they came: two lines are two keys. Where they come
+ * joined by a comma, they are refused for it.
  *
  * @example
  * parseKeyHeader('"8e03978e-40d5-43dd-bc93-6894a57f9324"')   // the same key with and without its quotes
@@ -47,7 +66,7 @@ function keyText(value: string, syntax: KeySyntax): string {
     case 'string':
       return stringItem(value)
     case 'raw':
-      return trimmed(value)
+      return withoutComma(trimmed(value))
     case 'lenient': {
       const text = trimmed(value)
       return text.startsWith('"') ? stringItem(text) : rawToken(text)
@@ -78,9 +97,13 @@ function bareItem(value: string): unknown {
  * a Token and refuses one that begins with a digit.
  */
 function rawToken(text: string): string {
-  if (text.includes(','))
-    throw malformed('The key header holds a list; send one key, or quote a key with a comma in it.')
-  if (/\s/.test(text)) throw malformed('The key holds whitespace; quote it, or send a UUID.')
+  if (/\s/.test(withoutComma(text))) throw malformed('The key holds whitespace; quote it, or send a UUID.')
+  return text
+}
+
+/** Two lines that were joined on the way look like this, and are two keys. */
+function withoutComma(text: string): string {
+  if (text.includes(',')) throw malformed('The key header holds a comma, as a list does; send one key, without commas.')
   return text
 }
 

@@ -1,7 +1,7 @@
 import type { Reply } from './exchange.js'
 
 /** What a replay carries of the first reply, unless a route names more. Without its encoding a body cannot be read. */
-const kept = new Set([
+export const kept: ReadonlySet<string> = new Set([
   'content-type',
   'content-encoding',
   'location',
@@ -12,7 +12,7 @@ const kept = new Set([
 ])
 
 /** What never is: another client's cookies and credentials, and what belongs to one connection or one moment. */
-const never = new Set([
+export const never: ReadonlySet<string> = new Set([
   'set-cookie',
   'authorization',
   'www-authenticate',

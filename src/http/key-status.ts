@@ -3,60 +3,75 @@ import { type Limiter, limiterOf, overLimit, type Rate } from '../engine/limiter
 import { valueToAnswer } from '../engine/plain.js'
 import type { StoredRecord } from '../engine/record.js'
 import { scopeOf } from '../engine/scope.js'
-import { isExpired } from '../engine/transitions.js'
-import { type Clock, systemClock } from '../kernel/clock.js'
+import { systemClock } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
+import { checkedProfile } from './checked-profile.js'
 import type { Exchange, Reply } from './exchange.js'
 import { exposed } from './exposed.js'
-import { type KeyHeaderRules, parseKeyHeader } from './header.js'
+import { checkedKeyRules, parseKeyHeader } from './header.js'
 import { problemReply } from './problem.js'
 import type { Profile } from './profile.js'
 import { ietf } from './profiles/ietf.js'
 import type { RouteOptions } from './route.js'
+import { notAllowedStatus } from './statuses.js'
 
 /** A route where a caller asks how its own key stands. */
 export interface KeyStatusOptions<Request> extends Pick<RouteOptions<Request>, 'scope' | 'profile' | 'keyRules'> {
   /** How often one scope may ask: a rate for this process, or a limiter that all nodes share. */
   readonly limit?: Rate | Limiter
-  /** Expiry is judged by it, and so should be that of the engine. */
-  readonly clock?: Clock
 }
 
-/** A question: nothing but the header lines of a request. The key stands in no path, since paths stand in logs. */
-type Asked = Pick<Exchange<never>, 'lines'>
+/**
+ * A question: nothing but the header lines of a request. The key stands in no path, since paths stand in logs. A framework
+ * that sends only reads here leaves the method out.
+ */
+type Asked = Pick<Exchange<never>, 'lines'> & Partial<Pick<Exchange<never>, 'method'>>
 
 /**
- * Checks the options once, and gives what answers. A key that is absent, has expired or is somebody else's is unknown, in
+ * Checks the options once, and gives what answers. A key that is absent, is forgotten or is somebody else's is unknown, in
  * the same bytes, so that nobody can ask for the keys of others.
+ *
+ * Only the store knows what time it is, and it is not asked: a key past its retention is shown as it was, with the end that
+ * it had, until the reaper or a retry meets it. By the clock of this node it might be called unknown while a retry would
+ * still be answered.
  */
 export function keyStatusOf<Tx, Request>(
   engine: Engine<Tx>,
   options: KeyStatusOptions<Request>,
 ): (asked: Asked, request: Request) => Promise<Reply> {
-  const { scope, profile = ietf, keyRules, limit = defaults.statusAsks, clock = systemClock } = options
+  const { scope, profile: published = ietf, keyRules, limit = defaults.statusAsks } = options ?? {}
   if (typeof scope !== 'function') {
     const message = 'keyStatus has no scope: give the function from the authenticated request that its routes have.'
     throw new HapaxError('scope_missing', message)
   }
   const limiter = limiterOf(limit, 'keyStatus.limit')
-  const rules: KeyHeaderRules = { ...profile.key, ...keyRules }
+  const profile = checkedProfile(published, 'keyStatus')
+  const rules = checkedKeyRules({ ...profile.key, ...keyRules }, 'keyStatus')
 
   async function answered(asked: Asked, request: Request): Promise<Reply> {
     const owner = scopeOf(await scope(request))
-    const retryAfterMs = await overLimit(limiter, `status ${owner}`, clock)
+    const retryAfterMs = await overLimit(limiter, `status ${owner}`, systemClock)
     if (retryAfterMs !== undefined) throw tooOften(retryAfterMs)
     const key = parseKeyHeader(asked.lines(profile.header), rules)
     const record = await engine.find({ scope: owner, key })
-    const now = clock.now()
-    if (record === undefined || isExpired(record, now)) throw unknownKey()
-    return statusReply(record, now)
+    if (record === undefined || record.state === 'expired') throw unknownKey()
+    return statusReply(record, systemClock.now())
   }
 
   return async (asked, request) => {
+    if (!reads.has(asked.method ?? 'GET')) return notAllowed
     const reply = await answered(asked, request).catch((error: unknown) => failed(error, profile))
     return exposed(reply, asked, profile)
   }
+}
+
+const reads: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
+const notAllowed: Reply = {
+  status: notAllowedStatus,
+  headers: [['Allow', [...reads].join(', ')]],
+  body: new Uint8Array(),
 }
 
 function failed(error: unknown, profile: Profile): Reply {
@@ -77,7 +92,7 @@ function statusReply(record: StoredRecord, now: number): Reply {
     created_at: timeText(createdAt),
     completed_at: timeText(completedAt),
     expires_at: mayExpire ? timeText(expiresAt) : undefined,
-    status: answer?.status,
+    status: answer?.status || undefined,
     retry_after: retryAfter,
   })
   const later = retryAfter === undefined ? [] : [['Retry-After', String(retryAfter)] as const]
@@ -108,6 +123,6 @@ function tooOften(retryAfterMs: number): HapaxError {
 }
 
 function unknownKey(): HapaxError {
-  const message = 'No request of yours is known by this key: none was seen, or it has expired.'
+  const message = 'No request of yours is known by this key: none was seen, or it is forgotten.'
   return new HapaxError('idempotency_key_unknown', message)
 }

@@ -8,7 +8,11 @@ export function statusesOf(route: PublishedRoute, options: PublishedOptions): Ro
   return Object.fromEntries(codes.map((code) => [code, statusIn(route.profile, code)]))
 }
 
-/** A bug on this side has one status, whatever its code; and some codes need an option that the route does not have. */
+/**
+ * A bug on this side has one status, whatever its code; some codes need an option that the route does not have; and a store
+ * that is of no use at all is `idempotency_store_unavailable` to a client, whatever an operator is told of it. How a store
+ * failed below a handler keeps its name, if a retry may help. Whether an engine has quotas and rates, a route does not know.
+ */
 function isMet(code: ErrorCode, route: PublishedRoute, { fingerprint }: PublishedOptions): boolean {
   const { policy, key, profile, authorizeReplay } = route
   switch (code) {
@@ -27,8 +31,12 @@ function isMet(code: ErrorCode, route: PublishedRoute, { fingerprint }: Publishe
     case 'first_sent_invalid':
       return policy.freshness?.by === 'header'
     case 'replay_forbidden':
+    case 'replay_undecided':
       return authorizeReplay !== undefined
     case 'idempotency_key_unknown':
+    case 'store_version_unsupported':
+    case 'store_rights_missing':
+    case 'store_not_durable':
       return false
     default:
       return catalogue[code].fault !== 'developer' || statusIn(profile, code) < 500

@@ -7,7 +7,7 @@ import { limits } from '../kernel/limits.js'
 import type { PublishedOptions, PublishedRoute, PublishedTime, RouteContract } from './contract-data.js'
 import { texts } from './contract-texts.js'
 import type { KeyHeaderRules } from './header.js'
-import { isNeverKept, keptHeaders } from './kept-headers.js'
+import { isNeverKept, kept, keptHeaders, never } from './kept-headers.js'
 import { statusesOf } from './met-errors.js'
 import { errorsPlace, problemReply } from './problem.js'
 import type { Profile } from './profile.js'
@@ -61,8 +61,7 @@ function refuseUnusableDocs({ name, docs }: Profile, route: string): void {
 function keyContract(rules: KeyHeaderRules) {
   const { syntax = 'lenient', minLength = 1, maxLength = limits.keyLength, format } = rules
   const pattern = format === undefined ? {} : { format: { pattern: format.source, flags: format.flags } }
-  const longest = Math.min(maxLength, limits.keyLength)
-  return { syntax, text: texts.syntax[syntax], min_length: minLength, max_length: longest, ...pattern }
+  return { syntax, text: texts.syntax[syntax], min_length: minLength, max_length: maxLength, ...pattern }
 }
 
 function comparedBy(strategy: FingerprintStrategy): RouteContract['compared'] {
@@ -89,9 +88,9 @@ function freshnessOf({ freshness }: Policy): Pick<RouteContract, 'freshness'> {
   return { freshness: freshness.by === 'key' ? said : { ...said, header: spelledOut(freshness.name) } }
 }
 
-/** Asked of the one who decides it, about every header of a response that is of interest here. */
+/** Asked of the one who decides it, about every header that it has a word on. */
 function headersOf(more: readonly string[]): Pick<RouteContract['replay'], 'carries' | 'never_carries'> {
-  const names = [...new Set([...ofInterest, ...more.map((name) => name.toLowerCase())])]
+  const names = [...new Set([...kept, ...never, ...more.map((name) => name.toLowerCase())])]
   const carried = keptHeaders(
     names.map((name) => [name, '']),
     more,
@@ -101,14 +100,6 @@ function headersOf(more: readonly string[]): Pick<RouteContract['replay'], 'carr
     never_carries: names.filter(isNeverKept).map(spelledOut),
   }
 }
-
-/** What describes a body or a resource, what speaks of one client, and what belongs to one connection or one moment. */
-const ofInterest = [
-  ...['content-type', 'content-encoding', 'content-language', 'content-disposition', 'content-location', 'location'],
-  ...['etag', 'last-modified', 'link', 'set-cookie', 'authorization', 'www-authenticate', 'authentication-info'],
-  ...['proxy-authenticate', 'proxy-authorization', 'connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding'],
-  ...['upgrade', 'content-length', 'date'],
-]
 
 /** A problem as it would be sent. */
 export function problemOf(

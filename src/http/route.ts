@@ -6,9 +6,10 @@ import type { ScopeParts } from '../engine/scope.js'
 import type { Awaitable } from '../kernel/awaitable.js'
 import { HapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
+import { checkedProfile } from './checked-profile.js'
 import { publish } from './contract.js'
 import type { Reply } from './exchange.js'
-import type { KeyHeaderRules } from './header.js'
+import { checkedKeyRules, type KeyHeaderRules } from './header.js'
 import { isNeverKept } from './kept-headers.js'
 import type { Profile } from './profile.js'
 import { ietf } from './profiles/ietf.js'
@@ -61,11 +62,14 @@ export interface Route<Request> {
 }
 
 export function routeOf<Tx, Request>(engine: Engine<Tx>, options: RouteOptions<Request>): Route<Request> {
-  const { scope, key = 'required', methods = ['POST', 'PATCH'], profile: published = ietf, keyRules = {} } = options
+  refuseMissing(options)
+  const { scope, key = 'required', methods = ['POST', 'PATCH'], keyRules = {} } = options
   const { keepHeaders = [], bodyLimit = defaults.bodyLimitBytes, authorizeReplay, statusAt = '' } = options
   refuseContradictions(options)
+  const where = `Route "${options.name}"`
+  const published = checkedProfile(options.profile ?? ietf, where)
   const policy = engine.policy({ ...published.defaults, ...policyOptionsOf(options) })
-  const profile = { ...published, key: { ...published.key, ...withoutAbsent(keyRules) } }
+  const profile = { ...published, key: checkedKeyRules({ ...published.key, ...withoutAbsent(keyRules) }, where) }
   const replay = replayOf(options.name, profile, options.currentState)
   const checked = { policy, scope, key, methods, profile, keepHeaders, bodyLimit, authorizeReplay, statusAt, replay }
   return publish(engine, checked, options)
@@ -95,6 +99,12 @@ function withoutAbsent<T extends object>(options: T): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T
 }
 
+function refuseMissing(options: unknown): void {
+  if (typeof options === 'object' && options !== null) return
+  const message = "guard has no options: give { name: 'payments.create', scope: tenantOf } as its second argument."
+  throw new HapaxError('policy_invalid', message)
+}
+
 function refuseContradictions<Request>(options: RouteOptions<Request>): void {
   const { name, scope, key, methods = [], keepHeaders = [], bodyLimit = 0, concurrency, statusAt } = options
   const refuse = (message: string): never => {
@@ -105,6 +115,8 @@ function refuseContradictions<Request>(options: RouteOptions<Request>): void {
     throw new HapaxError('scope_missing', message)
   }
   if (key !== undefined && key !== 'required' && key !== 'optional') refuse('key is required or optional.')
+  if (!Array.isArray(methods)) refuse("methods is a list, like ['POST'].")
+  if (!Array.isArray(keepHeaders)) refuse("keepHeaders is a list, like ['X-Request-Cost'].")
   const safe = methods.find((method) => !guardable.has(method))
   if (safe !== undefined) refuse(`${safe} is never guarded; choose of ${[...guardable].join(', ')}.`)
   const forbidden = keepHeaders.find(isNeverKept)

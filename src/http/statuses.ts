@@ -33,5 +33,8 @@ export function isOurs(status: number): boolean {
   return status >= 500
 }
 
+/** A route that is only there to be read was asked for something else. */
+export const notAllowedStatus = 405
+
 /** A duplicate of a request that still runs was taken note of. */
 export const acceptedStatus = 202

@@ -26,6 +26,11 @@ export const catalogue = {
   ),
   first_sent_invalid: entry('caller', false, 'The request does not say when it was first sent.'),
   replay_forbidden: entry('caller', false, 'The caller may not see the answer to this request any more.'),
+  replay_undecided: entry(
+    'operator',
+    true,
+    'Whether the caller may see the answer to this request was not decided in time.',
+  ),
   quota_exceeded: entry('caller', true, 'The tenant holds, or makes, as many keys as it may.'),
   rate_exceeded: entry('caller', true, 'The same was asked for too often.'),
   body_not_canonical: entry(
@@ -46,6 +51,11 @@ export const catalogue = {
   answer_not_stored: entry('store', true, 'The request ran, but its answer is not durable yet.'),
   claim_lost: entry('store', true, 'Another holder took over this key while the handler ran.'),
   idempotency_store_unavailable: entry('store', true, 'The store did not answer in time, so nothing was run.'),
+  limiter_unavailable: entry(
+    'operator',
+    true,
+    'A limiter, or the count of a quota, failed or did not answer in time, so nothing was run.',
+  ),
   fingerprint_recipe_unknown: entry(
     'operator',
     true,

@@ -52,6 +52,8 @@ export interface Events {
   replay_refused: Subject & { readonly errorCode: string }
   /** A key that is new looks like personal data: tell the client that sends them. */
   key_looks_personal: Subject & { readonly shape: PersonalShape }
+  /** A key that is new was hardly made at random: somebody may guess it, or its client sends it with everything. */
+  key_looks_guessable: Subject
   /** The store failed so often that it is left alone for a while: requests are refused at once. */
   circuit_opened: { readonly failures: number; readonly openMs: number }
   /** The store answers again. */
@@ -89,6 +91,7 @@ const named: Readonly<Record<EventName, true>> = {
   turned_away: true,
   replay_refused: true,
   key_looks_personal: true,
+  key_looks_guessable: true,
   circuit_opened: true,
   circuit_closed: true,
   store_failed: true,

@@ -61,6 +61,8 @@ export const limits = {
   leaseFloorMs: 100,
   /** Reservations without a reply that are looked for; more than this is an outage, and the sweeper's business. */
   abandoned: 1_000,
+  /** How often a body may be wrapped: each wrapping costs a whole body to undo, and a few bytes of a header to name. */
+  contentEncodings: 2,
   /** How far a client's clock may be ahead of ours before we stop to believe its dates. */
   dateAheadMs: 5 * minute,
   /** One failure of a store is an accident, this many in a row are an outage. */
@@ -87,6 +89,10 @@ export const limits = {
   countedTenants: 10_000,
   /** A name as a limiter is given it; a longer one is hashed, since the columns of limiters are short. */
   limiterNameLength: 128,
+  /** The longest time of a rate that a process counts by itself: a timer ends it, and holds little more than this. */
+  rateMs: 24 * day,
+  /** A key with fewer different characters was hardly made at random: of a billion random UUIDs about one has fewer. */
+  keyVariety: 8,
   /** Operations that share one commit of the embedded store. */
   commitBatch: 128,
 } as const

@@ -28,7 +28,7 @@ describe('a handler that throws', () => {
     await expect(hapax.run(guarded, () => Promise.reject(refused))).rejects.toBe(refused)
     expect(await record('k-1')).toMatchObject({ state: 'failed_retryable', errorCode: 'ECONNREFUSED' })
     expect(await hapax.run(guarded, async (work) => work.attempt)).toMatchObject({ value: 2, replayed: false })
-    expect(events).toEqual(['reserved', 'failed', 'resumed', 'completed'])
+    expect(events).toEqual(['reserved', 'key_looks_guessable', 'failed', 'resumed', 'completed'])
   })
 
   test('leaves doubt where the policy says so, and no retry runs', async () => {
@@ -208,7 +208,7 @@ describe('an answer', () => {
     const { hapax, policy, events } = bench()
     const guarded = { ...request, policy: policy() }
     await expect(hapax.run(guarded, async () => 10n)).rejects.toMatchObject({ code: 'answer_withheld' })
-    expect(events).toEqual(['reserved', 'completed', 'withheld'])
+    expect(events).toEqual(['reserved', 'key_looks_guessable', 'completed', 'withheld'])
     let runs = 0
     await expect(hapax.run(guarded, async () => ++runs)).rejects.toMatchObject({ code: 'answer_withheld' })
     expect(runs).toBe(0)

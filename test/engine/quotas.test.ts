@@ -1,22 +1,10 @@
 import assert from 'node:assert/strict'
-import {
-  defaults,
-  type Engine,
-  engine,
-  keyOf,
-  limits,
-  type QuotaOptions,
-  type ScopeParts,
-  type Store,
-  scopeOf,
-} from 'hapax'
+import { defaults, engine, limits, type QuotaOptions } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import { describe, expect, test } from 'vitest'
-import { quotaCounts } from '../../src/engine/quota-counts.js'
-import { emitter } from '../../src/kernel/events.js'
-import { type Bench, bench } from '../support/bench.js'
-import { manualClock } from '../support/manual-clock.js'
-import { bounded, gate, rejection } from '../support/waiting.js'
+import { bench } from '../support/bench.js'
+import { benchWith, keysOf, run, runs } from '../support/quota-bench.js'
+import { gate, rejection } from '../support/waiting.js'
 
 /** Quotas hold up keys that are new, and never a retry. */
 
@@ -130,97 +118,6 @@ describe('a tenant with as many active keys as it may have', () => {
   })
 })
 
-describe('between two counts', () => {
-  test('a share of the quota is let in, and a count is made for each share', async () => {
-    const given = benchWith({ activeKeys: 400 })
-    for (const key of keysOf(100)) await run(given, key)
-    expect(given.faults.asked.get('usage')).toBe(100 / (400 * limits.quotaShare))
-  })
-
-  test('all who come at once wait for one count, and exactly as many are let in as there is room', async () => {
-    const given = benchWith({ activeKeys: 200 })
-    const ended = await Promise.all(keysOf(300).map((key) => run(given, key).catch((error: unknown) => error)))
-    expect(ended.filter(isDone)).toHaveLength(200)
-    expect(ended.filter((one) => !isDone(one))).toEqual(
-      Array(100).fill(expect.objectContaining({ code: 'quota_exceeded' })),
-    )
-    expect(given.faults.asked.get('usage')).toBeLessThan(50)
-  })
-
-  test('keys that were let in and are not in the store yet are not forgotten', async () => {
-    const memory = memoryStore()
-    const held = gate()
-    const taking: string[] = []
-    const slow: Store = {
-      ...memory,
-      async reserve(asked) {
-        if (asked.onNew === 'take') {
-          taking.push(asked.key)
-          await held.opened
-        }
-        return memory.reserve(asked)
-      },
-    }
-    const given = bench(slow, { quotas: { activeKeys: 2 } })
-    const first = [run(given, 'a'), run(given, 'b')]
-    await given.clock.settle()
-    expect(taking).toEqual(['a', 'b'])
-    expect(await rejection(run(given, 'c'))).toMatchObject({
-      code: 'quota_exceeded',
-      retryAfterMs: defaults.quotaHoldMs,
-    })
-    held.open()
-    await Promise.all(first)
-    expect(await memory.usage('acme', 10)).toMatchObject({ keys: 2 })
-  })
-
-  test('keys whose reservation failed do not take room for ever', async () => {
-    const memory = memoryStore()
-    let isFailing = true
-    const failing: Store = {
-      ...memory,
-      reserve: (asked) =>
-        isFailing && asked.onNew === 'take' ? Promise.reject(new Error('connection lost')) : memory.reserve(asked),
-    }
-    const given = bench(failing, { quotas: { activeKeys: 2 } })
-    for (const key of ['a', 'b'])
-      expect(await rejection(run(given, key))).toMatchObject({ code: 'idempotency_store_unavailable' })
-    isFailing = false
-    expect(await rejection(run(given, 'c'))).toMatchObject({ code: 'quota_exceeded' })
-    await given.clock.advance(2 * defaults.storeTimeoutMs + 1)
-    await runs(given, 'c', 'd')
-    expect(await rejection(run(given, 'e'))).toMatchObject({ code: 'quota_exceeded' })
-  })
-
-  test('a process remembers so many tenants and no more, and forgets who was not heard of for longest', async () => {
-    const counted: string[] = []
-    const usage = async (tenant: string) => {
-      counted.push(tenant)
-      return { keys: 0, bytes: 0 }
-    }
-    const counts = quotaCounts(() => ({ activeKeys: 400, storedBytes: undefined }), {
-      clock: manualClock(),
-      store: { usage },
-      events: emitter(() => {}),
-    })
-    for (let index = 1; index <= limits.countedTenants; index++) await counts.admit(`tenant-${index}`)
-    for (const tenant of ['tenant-1', 'one more', 'tenant-1', 'tenant-2']) await counts.admit(tenant)
-    expect(counted.slice(limits.countedTenants)).toEqual(['one more', 'tenant-2'])
-  })
-
-  test('two processes together are over by no more than one share', async () => {
-    const given = benchWith({ activeKeys: 400 })
-    const other = given.another()
-    const each = keysOf(300).map((key) => [
-      run(given, `one ${key}`).catch(() => undefined),
-      run({ ...given, hapax: other }, `two ${key}`).catch(() => undefined),
-    ])
-    const done = (await Promise.all(each.flat())).filter(isDone).length
-    expect(done).toBeGreaterThanOrEqual(380)
-    expect(done).toBeLessThanOrEqual(420)
-  })
-})
-
 describe('a tenant whose answers take as many bytes as they may', () => {
   const answerOf = (length: number) => async () => 'x'.repeat(length - 2)
 
@@ -311,83 +208,6 @@ describe('a quota by tenant', () => {
   })
 })
 
-describe('a rate of new keys', () => {
-  test('holds for each tenant on its own, and retries do not use it up', async () => {
-    const given = benchWith({ newKeys: { most: 2, per: '1h' } })
-    await runs(given, 'a', 'b')
-    for (let time = 1; time <= 5; time++) expect(await run(given, 'a')).toMatchObject({ replayed: true })
-    const refused = await rejection(run(given, 'c'))
-    expect(refused).toMatchObject({ code: 'quota_exceeded', message: expect.stringContaining('new keys') })
-    const { retryAfterMs } = refused as { retryAfterMs: number }
-    expect(retryAfterMs).toBeGreaterThan(3_500_000)
-    expect(retryAfterMs).toBeLessThanOrEqual(3_600_000)
-    expect(await given.record('c')).toBeUndefined()
-    expect(given.events.at(-1)).toBe('turned_away')
-    await run(given, 'c', 'globex')
-  })
-
-  test('that a limiter of all nodes says is asked once for each new key, by the tenant', async () => {
-    const asked: string[] = []
-    const given = benchWith({ newKeys: { consume: async (name) => asked.push(name) } })
-    await run(given, 'a')
-    await run(given, 'a')
-    await run(given, 'a', { tenant: 'globex', principal: 'usr_7' })
-    expect(asked).toEqual(['new-keys acme', 'new-keys globex'])
-  })
-
-  test('has short names for tenants with long ones, a name each', async () => {
-    const asked: string[] = []
-    const given = benchWith({ newKeys: { consume: async (name) => asked.push(name) } })
-    const tenants = [...'abc'].map((last) => 'ä'.repeat(80) + last)
-    for (const tenant of tenants) await run(given, 'a', tenant)
-    expect(new Set(asked).size).toBe(3)
-    for (const name of asked) expect(name.length).toBeLessThan(200)
-  })
-
-  test('whose limiter fails lets nobody in, and retries still pass', async () => {
-    let consume = async (): Promise<unknown> => 'fine'
-    const given = benchWith({ newKeys: { consume: () => consume() } })
-    await runs(given, 'a')
-    consume = () => Promise.reject(new Error('connection refused'))
-    expect(await rejection(run(given, 'b'))).toMatchObject({ code: 'idempotency_store_unavailable' })
-    expect(await given.record('b')).toBeUndefined()
-    expect(await run(given, 'a')).toMatchObject({ replayed: true })
-  })
-
-  test('whose limiter is silent lets nobody in, within a bound', async () => {
-    const given = benchWith({ newKeys: { consume: () => new Promise(() => {}) } })
-    const refused = rejection(run(given, 'a'))
-    await given.clock.advance(defaults.storeTimeoutMs)
-    expect(await bounded(refused, 'the refusal')).toMatchObject({ code: 'idempotency_store_unavailable' })
-    expect(await given.record('a')).toBeUndefined()
-  })
-})
-
-describe('a store that cannot count', () => {
-  test('lets nobody in, and retries still pass', async () => {
-    const given = benchWith({ activeKeys: 100 })
-    await runs(given, 'a', 'b')
-    given.faults.breakAt('usage', 'before')
-    expect(await rejection(run(given, 'c'))).toMatchObject({ code: 'idempotency_store_unavailable' })
-    expect(await given.record('c')).toBeUndefined()
-    expect(given.events).toContain('store_failed')
-    expect(await run(given, 'a')).toMatchObject({ replayed: true })
-    given.faults.mend()
-    await runs(given, 'c')
-  })
-
-  test('but is silent lets nobody in, within a bound, however many wait for it', async () => {
-    const given = benchWith({ activeKeys: 100 })
-    given.faults.breakAt('usage', 'hangs')
-    const waiting = keysOf(20).map((key) => rejection(run(given, key)))
-    await given.clock.advance(defaults.storeTimeoutMs)
-    const refused = await bounded(Promise.all(waiting), 'all refusals')
-    expect(refused).toEqual(Array(20).fill(expect.objectContaining({ code: 'idempotency_store_unavailable' })))
-    expect(given.faults.asked.get('usage')).toBe(1)
-    given.faults.mend()
-  })
-})
-
 describe('at start', () => {
   test.each([
     { activeKeys: 0 },
@@ -402,6 +222,15 @@ describe('at start', () => {
     expect(() => engine({ store: memoryStore(), quotas })).toThrow(expect.objectContaining({ code: 'policy_invalid' }))
   })
 
+  test.each([{ activekeys: 5 }, { newKeys: { most: 1, per: '1s' }, bytes: 5 }, 5, true, () => 5])(
+    '%j is refused as a set of quotas, and the refusal names those that there are',
+    (quotas) => {
+      const message = expect.stringContaining('newKeys, activeKeys, storedBytes')
+      const refused = expect.objectContaining({ code: 'policy_invalid', message })
+      expect(() => engine({ store: memoryStore(), quotas: quotas as never })).toThrow(refused)
+    },
+  )
+
   test('without a quota no key is asked for twice, and nothing is counted', async () => {
     const given = bench()
     await runs(given, 'a')
@@ -409,28 +238,3 @@ describe('at start', () => {
     expect(given.faults.asked.has('usage')).toBe(false)
   })
 })
-
-function benchWith(quotas: QuotaOptions): Bench {
-  return bench(undefined, { quotas })
-}
-
-type Handler = Parameters<Engine<never>['run']>[1]
-
-function run(given: Bench, key: string, scope: string | ScopeParts = 'acme', handler: Handler = async () => 'done') {
-  return given.hapax.run({ scope, key, policy: given.policy() }, handler)
-}
-
-async function runs(given: Bench, ...keys: readonly string[]): Promise<void> {
-  for (const key of keys) {
-    expect(await run(given, key)).toMatchObject({ replayed: false })
-    expect(await given.faults.store.find({ scope: scopeOf('acme'), key: keyOf(key) })).toBeDefined()
-  }
-}
-
-function keysOf(count: number): readonly string[] {
-  return Array.from({ length: count }, (_, index) => `key-${index}`)
-}
-
-function isDone(ended: unknown): boolean {
-  return (ended as { value?: unknown } | undefined)?.value === 'done'
-}

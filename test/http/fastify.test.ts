@@ -112,14 +112,6 @@ describe('a handler may answer as Fastify lets it', () => {
     }
     expect(runs.count).toBe(1)
   })
-
-  test('but not by a reply that it hijacks, which is refused by name', async () => {
-    const { url } = await shop<never>((_request, reply) => {
-      reply.hijack()
-    })
-    const response = await post(url, 'a')
-    expect([response.status, await response.json()]).toEqual([500, expect.objectContaining({ code: 'policy_invalid' })])
-  })
 })
 
 test('an empty answer and a redirect are replayed as they are', async () => {

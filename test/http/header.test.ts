@@ -120,9 +120,16 @@ describe('raw', () => {
     expect(parseKeyHeader(` ${uuid}\t`, raw)).toBe(uuid)
   })
 
-  test('a value is kept as it is, commas and blanks and all', () => {
-    expect(parseKeyHeader('a, b  c', raw)).toBe('a, b  c')
+  test('a value is kept as it is, blanks and all', () => {
+    expect(parseKeyHeader('a b  c;d="e"', raw)).toBe('a b  c;d="e"')
   })
+
+  test.each(['a, b', 'a,b', '"a", "b"', ',', 'a,'])(
+    '%j is refused: two lines that were joined look like it',
+    (value) => {
+      expect(() => parseKeyHeader(value, raw)).toThrow(malformed)
+    },
+  )
 })
 
 test('the rules of the key hold behind every syntax', () => {

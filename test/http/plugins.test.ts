@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type preHandlerAsyncHookHandler } from 'fastify'
 import { engine } from 'hapax'
 import { guard } from 'hapax/fastify'
 import { memoryStore } from 'hapax/memory'
@@ -93,4 +93,23 @@ test('a preflight is answered by the CORS plugin, and the guard has no say in it
   expect(status).toBe(204)
   expect(headers.get('access-control-allow-headers')).toBe('Idempotency-Key')
   expect(runs()).toBe(0)
+})
+
+test('a caller whom a plugin refuses gets no answer of before, runs nothing and stores nothing', async () => {
+  let isAllowed = true
+  const { ask, runs } = await served(async (app) => {
+    app.addHook('onRoute', (route) => {
+      const refuse: preHandlerAsyncHookHandler = async (_request, reply) =>
+        isAllowed ? undefined : reply.code(403).send({ refused: true })
+      route.preHandler = [route.preHandler ?? [], refuse].flat()
+    })
+  })
+  expect((await ask({ 'idempotency-key': 'known' })).status).toBe(201)
+  isAllowed = false
+  expect((await ask({ 'idempotency-key': 'known' })).status).toBe(403)
+  expect((await ask({ 'idempotency-key': 'new' })).status).toBe(403)
+  expect(runs()).toBe(1)
+  isAllowed = true
+  const answer = await ask({ 'idempotency-key': 'new' })
+  expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([201, null])
 })

@@ -23,7 +23,7 @@ export const nodeHarness: HttpHarness = {
     return listening((request, response) => {
       const route = guarded.get(request.url?.split('?', 1)[0] ?? '')
       if (route === undefined) return void response.writeHead(404).end()
-      route(request, response).catch(() => response.writeHead(500).end())
+      void route(request, response)
     })
   },
 }

@@ -22,7 +22,7 @@ export function createPayment({ hapax, database, delayMs, lease }: Sandbox): Rou
   } as const
   return guard<Transaction, { Body: PaymentRequest }>(
     hapax,
-    { ...policy, scope: tenantOf, methods: ['POST'], bodyLimit },
+    { ...policy, scope: tenantOf, methods: ['POST'], bodyLimit, statusAt: '/idempotency/status' },
     {
       onRequest: authenticate,
       preValidation: readPayment,

@@ -1,6 +1,8 @@
 import type { RouteShorthandOptionsWithHandler } from 'fastify'
 import { contractOf, errorsPage, openApiOf } from 'hapax'
+import { keyStatus } from 'hapax/fastify'
 import type { Sandbox } from './sandbox.js'
+import { authenticate, tenantOf } from './tenant.js'
 
 /** What Hapax tells clients about the routes that it guards. Nothing of it is written here: it follows the routes. */
 
@@ -21,4 +23,9 @@ export function errors(): RouteShorthandOptionsWithHandler {
     'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",
   }
   return { handler: async (_request, reply) => reply.headers(headers).send(errorsPage()) }
+}
+
+/** How the caller's own key stands, which it sends in the header. */
+export function keyState({ hapax }: Sandbox): RouteShorthandOptionsWithHandler {
+  return { onRequest: authenticate, handler: keyStatus(hapax, { scope: tenantOf }) }
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, RouteShorthandOptionsWithHandler } from 'fastify'
 import { createPayment } from './create-payment.js'
-import { contract, errors, openApi } from './idempotency-pages.js'
+import { contract, errors, keyState, openApi } from './idempotency-pages.js'
 import { Problem } from './problem.js'
 import type { Sandbox } from './sandbox.js'
 import { showPayment } from './show-payment.js'
@@ -13,8 +13,9 @@ export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
     // Plain characters only: what else a path may spell, a database may refuse.
     ['GET', '/payments/:id(^[\\w-]+$)', showPayment(sandbox)],
     ['GET', '/idempotency/policy', contract(sandbox)],
-    ['GET', '/idempotency/openapi.json', openApi(sandbox)],
+    ['GET', '/idempotency/openapi', openApi(sandbox)],
     ['GET', '/idempotency/errors', errors()],
+    ['GET', '/idempotency/status', keyState(sandbox)],
   ]
   for (const [method, url, route] of paths) {
     app.route({ ...route, method, url })

@@ -77,7 +77,7 @@ export async function api(adapter: string, sketch: ApiSketch = {}): Promise<Api>
     routes,
     status: {
       scope: routes[0]?.scope ?? tenant,
-      options: { clock, profile, ...(sketch.statusLimit && { limit: sketch.statusLimit }) },
+      options: { profile, ...(sketch.statusLimit && { limit: sketch.statusLimit }) },
     },
     pages: {
       '/idempotency/policy': () =>

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Answer, profiles } from 'hapax'
-import { guard } from 'hapax/node'
+import { type AnswerError, guard } from 'hapax/node'
 import { onTestFinished } from 'vitest'
 import { bench } from '../../support/bench.js'
 import { gate } from '../../support/waiting.js'
@@ -31,10 +31,10 @@ export async function api(
   let runs = 0
   const current: Options = profile === 'finastra' ? { currentState: () => undefined } : {}
   const route = { name: 'orders.create', scope: () => 'acme', profile: profiles[profile], ...current, ...options }
-  const orders = guard(given.hapax, route, () => handler(++runs))
-  const server = createServer((request, response) => {
-    orders(request, response).catch(() => response.writeHead(500).end('the application failed'))
-  })
+  const answerError: AnswerError = (_error, _request, response) =>
+    void response.writeHead(500).end('the application failed')
+  const orders = guard(given.hapax, { ...route, answerError }, () => handler(++runs))
+  const server = createServer((request, response) => void orders(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
     server.close()

@@ -1,0 +1,80 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Exchange, Handled, Reply, Work } from '../http/port.js'
+import type { Awaitable } from '../kernel/awaitable.js'
+import { HapaxError, invariant } from '../kernel/errors.js'
+import { awaitedCommit } from './awaited-commit.js'
+import { payloadOf, wholePayloadOf } from './fastify-payload.js'
+import { type Handler, HeldReply } from './held-reply.js'
+import { rawLines } from './raw-lines.js'
+
+/** Where a request keeps the bytes of its body. */
+export const place = Symbol('hapax')
+
+export type Kept<Tx> = FastifyRequest & { [place]?: () => Awaitable<Uint8Array>; work?: Work<Tx> }
+
+/** A request to a guarded route of Fastify, and the handler behind it. */
+export class FastifyExchange<Tx> implements Exchange<Tx> {
+  readonly method: string
+  readonly target: string
+  readonly #request: Kept<Tx>
+  readonly #reply: FastifyReply
+  readonly #handler: Handler
+  #held: HeldReply | undefined
+
+  constructor(request: Kept<Tx>, reply: FastifyReply, handler: Handler) {
+    this.method = request.method
+    this.target = request.originalUrl
+    this.#request = request
+    this.#reply = reply
+    this.#handler = handler
+  }
+
+  lines(name: string): readonly string[] {
+    return rawLines(this.#request.raw.rawHeaders, name)
+  }
+
+  body(): Awaitable<Uint8Array> {
+    const { [place]: body } = this.#request
+    invariant(body, 'preParsing comes before the handler')
+    return body()
+  }
+
+  async run(work: Work<Tx>): Promise<void> {
+    const { work: watched, committing } = awaitedCommit(work)
+    this.#request.work = watched
+    this.#held = new HeldReply(this.#reply)
+    this.#held.start(this.#handler, this.#request)
+    try {
+      await this.#held.ended
+    } finally {
+      await committing()
+    }
+  }
+
+  captured(value: unknown): Awaitable<Reply> {
+    const held = this.#held
+    invariant(held, 'what is captured was run')
+    if (!held.isSent && value === undefined) throw notAnswered()
+    held.answer(value)
+    return held.said ?? held.ended
+  }
+
+  /** What Fastify is to send. */
+  leave(handled: Handled<Tx>): unknown {
+    invariant(handled.kind === 'reply', 'who waits for the door is guarded')
+    const held = this.#held
+    if (held?.said?.body !== handled.reply.body) return payloadOf(handled.reply, this.#reply)
+    held.handBack()
+    return wholePayloadOf(handled.reply, this.#reply)
+  }
+
+  threw(error: unknown): never {
+    this.#held?.handBack()
+    throw error
+  }
+}
+
+function notAnswered(): HapaxError {
+  const message = 'Send the reply inside work.commit, or return it there: it is committed together with your rows.'
+  return new HapaxError('handler_failed', message)
+}
