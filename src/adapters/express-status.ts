@@ -7,7 +7,7 @@ import { send } from './held-response.js'
  * Answers a caller of an Express application who asks how its own key stands. The key is in the header.
  *
  * @example
- * app.get('/idempotency/key', authenticate, keyStatus(hapax, { scope: tenantOf }))
+ * app.get('/idempotency/status', authenticate, keyStatus(hapax, { scope: tenantOf }))
  */
 export function keyStatus<Tx>(
   engine: Engine<Tx>,

@@ -8,7 +8,7 @@ import { rawLines } from './raw-lines.js'
  * Answers a caller of a Fastify application who asks how its own key stands. The key is in the header.
  *
  * @example
- * app.get('/idempotency/key', { preHandler: authenticate }, keyStatus(hapax, { scope: tenantOf }))
+ * app.get('/idempotency/status', { preHandler: authenticate }, keyStatus(hapax, { scope: tenantOf }))
  */
 export function keyStatus<Tx>(
   engine: Engine<Tx>,

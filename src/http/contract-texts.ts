@@ -10,7 +10,7 @@ export const texts = {
     lenient:
       'Printable ASCII. With or without double quotes it is the same key; without them it holds no comma, quote or space.',
     string: 'A String of RFC 9651: printable ASCII in double quotes.',
-    raw: 'Printable ASCII as it is; quotes are part of the key.',
+    raw: 'Printable ASCII as it is, without a comma; quotes are part of the key.',
   } satisfies Record<KeySyntax, string>,
 
   compared: {

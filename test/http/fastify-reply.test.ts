@@ -61,6 +61,8 @@ describe('an answer is serialised as Fastify does it without the guard, at first
   const object = { type: 'object', properties: { a: { type: 'number' } } }
   const answer: Handler = async () => ({ a: 1, b: 2 })
   const angled = (payload: unknown) => `<${JSON.stringify(payload)}>`
+  const chunked: Handler = (_request, reply) =>
+    reply.type('text/x').header('transfer-encoding', 'chunked').send(Readable.from(['a', 'b']))
   const wrap = async (_request: unknown, _reply: unknown, payload: unknown) => ({ a: 3, payload })
   test.each<[string, Handler, Made]>([
     ['by a schema', answer, { route: { schema: { response: { 200: object } } } }],
@@ -91,6 +93,7 @@ describe('an answer is serialised as Fastify does it without the guard, at first
     ['as bytes', async () => Buffer.from('bytes'), {}],
     ['as a stream without a type', async () => Readable.from(['a', 'b'], { objectMode: false }), {}],
     ['as a Response', async () => Response.json({ a: 1 }, { status: 202 }), {}],
+    ['framed by itself', chunked, {}],
     ['as what was not found', (_request, reply) => void reply.code(404).send({ none: true }), {}],
     [
       'changed by a hook of the application',

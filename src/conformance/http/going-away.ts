@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { aBody, aKey, head } from './client.js'
+import { isProblem } from './expect.js'
 import { gate } from './gate.js'
 import { type HttpShow, paid } from './stage.js'
 
@@ -64,6 +65,29 @@ export const goingAway: Readonly<Record<string, HttpShow>> = {
     await completed
     const retry = await ask()
     assert.deepEqual([retry.status, retry.replayed], [201, true])
+    assert.equal(runs(), 1)
+  },
+
+  'when a handler outlives its time its caller is told, and what it answers later is kept for the retry': async ({
+    serve,
+    told,
+  }) => {
+    const ended = gate()
+    const { ask, runs } = await serve({
+      options: { lease: '100ms', maxRun: '200ms' },
+      async handler() {
+        await ended.opened
+        return paid()
+      },
+    })
+    const overran = told('overran')
+    isProblem(await ask(), 409, 'idempotency_key_in_progress')
+    await overran
+    const completed = told('completed')
+    ended.open()
+    await completed
+    const retry = await ask()
+    assert.deepEqual([retry.status, retry.text, retry.replayed], [201, '{"id":"pay_1", "amount":100}', true])
     assert.equal(runs(), 1)
   },
 
