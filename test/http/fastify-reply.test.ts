@@ -62,7 +62,10 @@ describe('an answer is serialised as Fastify does it without the guard, at first
   const answer: Handler = async () => ({ a: 1, b: 2 })
   const angled = (payload: unknown) => `<${JSON.stringify(payload)}>`
   const chunked: Handler = (_request, reply) =>
-    reply.type('text/x').header('transfer-encoding', 'chunked').send(Readable.from(['a', 'b']))
+    reply
+      .type('text/x')
+      .header('transfer-encoding', 'chunked')
+      .send(Readable.from(['a', 'b']))
   const wrap = async (_request: unknown, _reply: unknown, payload: unknown) => ({ a: 3, payload })
   test.each<[string, Handler, Made]>([
     ['by a schema', answer, { route: { schema: { response: { 200: object } } } }],

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify'
 import { guard } from 'hapax/fastify'
-import type { Transaction } from './database.js'
 import { type PaymentRequest, paymentRequestOf } from './payment-request.js'
 import { insertPayment, type Payment } from './payments.js'
 import type { Sandbox } from './sandbox.js'
@@ -20,7 +19,7 @@ export function createPayment({ hapax, database, delayMs, lease }: Sandbox): Rou
     // simply run.
     onCrash: 'retry',
   } as const
-  return guard<Transaction, { Body: PaymentRequest }>(
+  return guard(
     hapax,
     { ...policy, scope: tenantOf, methods: ['POST'], bodyLimit, statusAt: '/idempotency/status' },
     {
@@ -30,7 +29,8 @@ export function createPayment({ hapax, database, delayMs, lease }: Sandbox): Rou
         if (delayMs > 0)
           await delay(delayMs, undefined, { signal: work.signal }).catch(() => work.signal.throwIfAborted())
         const id = `pay_${randomUUID()}`
-        const payment: Payment = { ...body, id, tenant, status: 'created', createdAt: new Date().toISOString() }
+        const asked = body as PaymentRequest
+        const payment: Payment = { ...asked, id, tenant, status: 'created', createdAt: new Date().toISOString() }
         return work.commit(async ({ tx }) => {
           await tx.run(insertPayment(database.queries, payment))
           reply.code(201).header('Location', `/payments/${id}`)
