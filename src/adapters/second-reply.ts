@@ -20,7 +20,7 @@ export type Inside = FastifyReply & { [name: string | symbol]: unknown }
  *
  * Fastify has no public name for that place: a hook `onSend` of a route comes behind those of the application, which
  * would run twice on the first answer and change a replay that they have changed before. So this replaces two hooks in
- * the context of the route, which is under a symbol that Fastify 5 has had from its beginning.
+ * the context of the route, which is under a symbol of its own.
  */
 export function secondReply(reply: FastifyReply, holder: Holder): Inside {
   const context = (reply.request as unknown as Inside)[symbols(reply).context] as object

@@ -43,8 +43,7 @@ beforeAll(async () => {
   const modules = join(workplace, 'node_modules')
   for (const owner of ['@types', '@fastify']) mkdirSync(join(modules, owner), { recursive: true })
   symlinkSync(root, join(modules, 'hapax'))
-  for (const name of installed)
-    symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  for (const name of installed) symlinkSync(join(root, 'node_modules', name), join(modules, name))
   for (const { directory, file, text } of programs) {
     mkdirSync(directory, { recursive: true })
     writeFileSync(join(directory, file), text)
