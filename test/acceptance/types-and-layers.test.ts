@@ -107,9 +107,13 @@ test('each layer knows only those below: the caller asks the engine, the engine 
   const reachedInto = caller.flatMap(importsOf).filter((target) => /^(src|dist)\//.test(target))
   expect(reachedInto).toEqual([])
   const controller = codeOf('examples/sandbox/src/create-payment.ts')
-  const order = ['guard<', 'onRequest: authenticate', 'preValidation: readPayment', 'handler(', 'work.commit('].map(
-    (part) => controller.indexOf(part),
-  )
+  const order = [
+    'return guard(',
+    'onRequest: authenticate',
+    'preValidation: readPayment',
+    'handler(',
+    'work.commit(',
+  ].map((part) => controller.indexOf(part))
   expect(order).toEqual([...order].sort((a, b) => a - b))
   expect(order[0]).toBeGreaterThan(0)
 })

@@ -129,8 +129,10 @@ export const serving: Readonly<Record<string, (hapax: Engine<never>, api: Served
     const guarded = new Map(
       routes.map(({ path, options, scope, handler }) => {
         const scoped = { ...options, scope: (request: IncomingMessage) => scope(headerOf(request.headers)) }
-        const guard = nodeGuard(hapax, scoped, async (_request, given) => {
-          const { status, headers = [], body } = await handler(given.body)
+        const guard = nodeGuard(hapax, scoped, async (request, given) => {
+          // Where the route does not guard the method, nobody has read it.
+          const asked = given.body.byteLength === 0 ? await collected(request) : given.body
+          const { status, headers = [], body } = await handler(asked)
           return { status, headers, body: await collected(body) }
         })
         return [path, guard] as const
