@@ -4,7 +4,7 @@ import { problemReply } from '../http/problem.js'
 import type { Profile } from '../http/profile.js'
 import { ietf } from '../http/profiles/ietf.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import { send } from './held-response.js'
+import { send } from './sent-reply.js'
 
 /** Answers what a handler threw, in the application's own manner. */
 export type AnswerError = (error: unknown, request: IncomingMessage, response: ServerResponse) => void | Promise<void>

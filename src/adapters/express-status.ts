@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from 'express'
 import { type KeyStatusOptions, keyStatusOf } from '../http/key-status.js'
 import type { Engine } from '../http/port.js'
-import { send } from './held-response.js'
+import { send } from './sent-reply.js'
 
 /**
  * Answers a caller of an Express application who asks how its own key stands. The key is in the header.

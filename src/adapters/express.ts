@@ -1,6 +1,5 @@
 import type { NextFunction, Request, Response } from 'express'
-import { handle } from '../http/door.js'
-import { type Engine, type Exchange, type Reply, type RouteOptions, routeOf, type Work } from '../http/port.js'
+import { type Engine, type Exchange, handle, type Reply, type RouteOptions, routeOf, type Work } from '../http/port.js'
 import { HapaxError } from '../kernel/errors.js'
 import { awaitedCommit } from './awaited-commit.js'
 import { heldAnswer } from './held-answer.js'

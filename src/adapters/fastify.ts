@@ -9,8 +9,7 @@ import type {
   RouteGenericInterface,
   RouteShorthandOptionsWithHandler,
 } from 'fastify'
-import { handle } from '../http/door.js'
-import { type Engine, type RouteOptions, routeOf, type Work } from '../http/port.js'
+import { type Engine, handle, type RouteOptions, routeOf, type Work } from '../http/port.js'
 import { isPromise } from '../kernel/awaitable.js'
 import { HapaxError } from '../kernel/errors.js'
 import { FastifyExchange, type Kept, place } from './fastify-exchange.js'

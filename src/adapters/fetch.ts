@@ -1,7 +1,7 @@
-import { handle } from '../http/door.js'
 import {
   type Engine,
   type Exchange,
+  handle,
   type Reply,
   type RouteOptions,
   refuseEventStream,

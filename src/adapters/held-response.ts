@@ -6,8 +6,6 @@ import { heldEvents } from './held-events.js'
 import { heldHead } from './held-head.js'
 import { accessor, method, type OwnProperties, swapped } from './swapped-properties.js'
 
-export { send } from './sent-reply.js'
-
 /** A response of node whose bytes do not leave: what is written into it is kept. */
 export interface HeldResponse {
   /** Everything that was written, once it has been ended. Rejects when it was destroyed before. */

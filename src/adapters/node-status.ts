@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type KeyStatusOptions, keyStatusOf } from '../http/key-status.js'
 import type { Engine } from '../http/port.js'
 import { served } from './answered-errors.js'
-import { send } from './held-response.js'
+import { send } from './sent-reply.js'
 
 /**
  * Answers a caller of bare `node:http` who asks how its own key stands. The key is in the header. It never rejects: what

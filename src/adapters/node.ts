@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { handle } from '../http/door.js'
 import {
   type Engine,
   type Exchange,
+  handle,
   type Reply,
   type RouteOptions,
   refuseEventStream,
@@ -12,8 +12,8 @@ import {
 } from '../http/port.js'
 import { HapaxError } from '../kernel/errors.js'
 import { type AnswerError, clientGone, served } from './answered-errors.js'
-import { send } from './held-response.js'
 import { refuseMissingHandler } from './missing-handler.js'
+import { send } from './sent-reply.js'
 
 export type { AnswerError } from './answered-errors.js'
 export { keyStatus } from './node-status.js'
