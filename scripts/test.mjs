@@ -11,7 +11,7 @@ import { printTimes, runPart, runScript } from './parts.mjs'
 import { startPgbouncer } from './pgbouncer.mjs'
 import { startPostgres } from './postgres.mjs'
 import { exitOnSignals } from './processes.mjs'
-import { reportSkips, runVitest } from './vitest.mjs'
+import { reportFailures, reportSkips, runVitest } from './vitest.mjs'
 
 const isAcceptanceOnly = process.argv[2] === 'acceptance'
 
@@ -83,6 +83,7 @@ async function installDependencies() {
 
 function finish() {
   printTimes(parts)
+  reportFailures(results)
   const { passed, failed, skipped } = count(parts, results)
   console.log(`\n${passed} passed, ${failed} failed, ${skipped} skipped`)
   process.exitCode = failed === 0 ? 0 : 1

@@ -11,12 +11,19 @@ import { root } from './root.mjs'
  * @property {string} title
  * @property {string} fullTitle with those of the groups around it
  * @property {'passed' | 'failed' | 'skipped'} outcome
+ * @property {readonly string[]} failures what went wrong
  *
  * @typedef {object} Results
  * @property {readonly TestResult[]} tests
  * @property {readonly string[]} brokenFiles failed although none of their tests did: they could not be loaded
  *
- * @typedef {{ title: string, ancestorTitles: string[], status: string, location?: { line: number } | null }} Assertion
+ * @typedef {object} Assertion
+ * @property {string} title
+ * @property {string[]} ancestorTitles
+ * @property {string} status
+ * @property {{ line: number } | null} [location]
+ * @property {string[] | null} [failureMessages]
+ *
  * @typedef {{ testResults: { name: string, status: string, assertionResults: Assertion[] }[] }} Report
  */
 
@@ -72,9 +79,24 @@ export function resultsOf({ testResults }) {
  * @param {Assertion} assertion
  * @returns {TestResult}
  */
-function resultOf(file, { title, ancestorTitles, status, location }) {
+function resultOf(file, { title, ancestorTitles, status, location, failureMessages }) {
   const outcome = status === 'passed' || status === 'failed' ? status : 'skipped'
-  return { file, line: location?.line ?? 1, title, fullTitle: [...ancestorTitles, title].join(' › '), outcome }
+  const fullTitle = [...ancestorTitles, title].join(' › ')
+  return { file, line: location?.line ?? 1, title, fullTitle, outcome, failures: failureMessages ?? [] }
+}
+
+/**
+ * Says once more what failed. Vitest said it thousands of lines ago, and a log is often cut to its end.
+ *
+ * @param {Results} results
+ */
+export function reportFailures({ tests, brokenFiles }) {
+  for (const { file, line, fullTitle, outcome, failures } of tests) {
+    if (outcome !== 'failed') continue
+    console.error(`\n✗ ${file}:${line} ${fullTitle}`)
+    for (const failure of failures) console.error(failure.split('\n').slice(0, 12).join('\n'))
+  }
+  for (const file of brokenFiles) console.error(`\n✗ ${file} could not be run`)
 }
 
 /**

@@ -17,7 +17,9 @@ export function reportAcceptance({ tests }) {
     tests: tests.filter(({ file }) => file.startsWith('test/acceptance/')),
   })
   for (const [id, places] of [...citations].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))) {
-    console.log(`${id} → ${places.map(({ file, line }) => `${file}:${line}`).join(', ')}`)
+    // One test stands for many adapters and stores; its place is told once.
+    const told = new Set(places.map(({ file, line }) => `${file}:${line}`))
+    console.log(`${id} → ${[...told].join(', ')}`)
   }
   console.log(totals.map(({ source, cited, all }) => `${source} ${cited}/${all}`).join(' · '))
   for (const problem of problems) console.error(`✗ ${problem}`)
