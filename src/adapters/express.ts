@@ -1,7 +1,6 @@
 import type { NextFunction, Request, Response } from 'express'
 import { type Engine, type Exchange, handle, type Reply, type RouteOptions, routeOf, type Work } from '../http/port.js'
 import { HapaxError } from '../kernel/errors.js'
-import { awaitedCommit } from './awaited-commit.js'
 import { heldAnswer } from './held-answer.js'
 import { type HeldResponse, holdBack } from './held-response.js'
 import { refuseMissingHandler } from './missing-handler.js'
@@ -77,9 +76,8 @@ function exchangeOf<Tx>(
     run(work) {
       held = holdBack(response)
       isRunning = true
-      const awaited = awaitedCommit(work)
-      const call = (goOn: NextFunction) => handler(withWork(request, awaited.work), response, goOn)
-      return heldAnswer(held, call, next, awaited.committing).finally(() => {
+      const call = (goOn: NextFunction) => handler(withWork(request, work), response, goOn)
+      return heldAnswer(held, call, next).finally(() => {
         isRunning = false
       })
     },

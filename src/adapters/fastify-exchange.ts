@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Exchange, Handled, Reply, Work } from '../http/port.js'
 import type { Awaitable } from '../kernel/awaitable.js'
 import { HapaxError, invariant } from '../kernel/errors.js'
-import { awaitedCommit } from './awaited-commit.js'
 import { payloadOf, wholePayloadOf } from './fastify-payload.js'
 import { type Handler, HeldReply } from './held-reply.js'
 import { rawLines } from './raw-lines.js'
@@ -39,16 +38,11 @@ export class FastifyExchange<Tx> implements Exchange<Tx> {
     return body()
   }
 
-  async run(work: Work<Tx>): Promise<void> {
-    const { work: watched, committing } = awaitedCommit(work)
-    this.#request.work = watched
+  run(work: Work<Tx>): Promise<unknown> {
+    this.#request.work = work
     this.#held = new HeldReply(this.#reply)
     this.#held.start(this.#handler, this.#request)
-    try {
-      await this.#held.ended
-    } finally {
-      await committing()
-    }
+    return this.#held.ended
   }
 
   captured(value: unknown): Awaitable<Reply> {

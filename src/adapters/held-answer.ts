@@ -8,23 +8,7 @@ import type { HeldResponse } from './held-response.js'
  * is over, nothing has begun, and nobody is left to wait for it. Of a handler without a promise, or of those that it has
  * handed on to, nobody can know that they are over, so they are waited for.
  */
-export async function heldAnswer(
-  held: HeldResponse,
-  call: Calling,
-  handOn: (to?: unknown) => void,
-  committing: () => Promise<void> | undefined,
-): Promise<void> {
-  try {
-    await answered(held, call, handOn)
-  } catch (error) {
-    // An error is told when nothing runs below it any more.
-    await committing()?.catch(() => {})
-    throw error
-  }
-  await committing()
-}
-
-function answered(held: HeldResponse, call: Calling, handOn: (to?: unknown) => void): Promise<Reply> {
+export function heldAnswer(held: HeldResponse, call: Calling, handOn: (to?: unknown) => void): Promise<Reply> {
   return new Promise((resolve, reject) => {
     let isOver = false
     let isHandedOn = false

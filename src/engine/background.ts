@@ -1,8 +1,17 @@
 import { setMaxListeners } from 'node:events'
 import { type Clock, sleep } from '../kernel/clock.js'
 
+/** Something that goes on, and wants to hear when nobody waits for it any more. */
+export interface Task {
+  /** Called when draining is over. */
+  abandoned(): void
+}
+
 /** Work that outlives the request that began it: handlers whose caller is gone, answers that are not stored yet. */
 export interface Background {
+  /** Counts a task as under way until it leaves. Every request does this, so it makes nothing. */
+  enter(task: Task): void
+  leave(task: Task): void
   /** Counts the promise as under way until it settles. A failure is its owner's to report. */
   track<T>(promise: Promise<T>): Promise<T>
   /**
@@ -12,43 +21,49 @@ export interface Background {
   drain(patienceMs: number, lastWordsMs: number): Promise<void>
   /** Aborts when draining is over: nobody waits for what still runs. */
   readonly ended: AbortSignal
-  /** Calls back when `ended` aborts, or at once. Every request asks for this, and a listener of a signal costs more. */
-  onEnd(callback: () => void): () => void
 }
 
 export function background(clock: Clock): Background {
-  const underWay = new Set<Promise<unknown>>()
+  const underWay = new Set<Task>()
   const end = new AbortController()
-  const callbacks = new Set<() => void>()
+  let onIdle = () => {}
   // Every waiting duplicate listens, and takes its listener away again.
   setMaxListeners(0, end.signal)
+
+  function leave(task: Task): void {
+    underWay.delete(task)
+    if (underWay.size === 0) onIdle()
+  }
 
   /** Waits for all that is under way, and for what follows from it, but no longer than `ms`. */
   async function settled(ms: number): Promise<void> {
     const deadline = clock.elapsed() + ms
     const enough = new AbortController()
     const bound = sleep(clock, ms, enough.signal)
-    while (underWay.size > 0 && clock.elapsed() < deadline) await Promise.race([Promise.allSettled(underWay), bound])
+    while (underWay.size > 0 && clock.elapsed() < deadline) {
+      const idle = new Promise<void>((resolve) => {
+        onIdle = resolve
+      })
+      await Promise.race([idle, bound])
+    }
     enough.abort()
   }
 
   return {
     ended: end.signal,
+    enter: (task) => void underWay.add(task),
+    leave,
     track(promise) {
-      const done = () => underWay.delete(promise)
+      const task = { abandoned() {} }
+      const done = () => leave(task)
+      underWay.add(task)
       promise.then(done, done)
-      underWay.add(promise)
       return promise
-    },
-    onEnd(callback) {
-      if (end.signal.aborted) callback()
-      else callbacks.add(callback)
-      return () => callbacks.delete(callback)
     },
     async drain(patienceMs, lastWordsMs) {
       await settled(patienceMs)
       end.abort()
-      for (const callback of callbacks) callback()
+      for (const task of underWay) task.abandoned()
       await settled(lastWordsMs)
     },
   }

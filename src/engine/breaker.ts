@@ -1,4 +1,4 @@
-import { type Awaitable, after, attempted } from '../kernel/awaitable.js'
+import { type Awaitable, after, attempted, isPromise } from '../kernel/awaitable.js'
 import { backoffMs } from '../kernel/backoff.js'
 import type { Chance } from '../kernel/chance.js'
 import type { Clock } from '../kernel/clock.js'
@@ -69,7 +69,13 @@ export function breaker(clock: Clock, chance: Chance, events: Emitter): Breaker 
   }
 
   function watched<T>(step: () => Awaitable<T>): Awaitable<T> {
-    return attempted(() => after(step(), heard), refused)
+    let result: Awaitable<T>
+    try {
+      result = step()
+    } catch (error) {
+      return refused(error)
+    }
+    return isPromise(result) ? result.then(heard, refused) : heard(result)
   }
 
   function heard<T>(result: T): T {

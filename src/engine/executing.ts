@@ -1,20 +1,20 @@
-import { type Awaitable, after, attempted } from '../kernel/awaitable.js'
+import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import { looksGuessable } from '../kernel/guessable.js'
 import { defaults } from '../kernel/limits.js'
-import { personalShape } from '../kernel/personal.js'
 import { unavailable } from './bounded-store.js'
 import { type Context, subjectOf } from './context.js'
 import { meetInProgress, sharedOutcome, type Waited } from './duplicates.js'
 import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
 import { type Outcome, refusal, unknownOutcome } from './outcome.js'
+import type { StoredRecord } from './record.js'
 import { refusedReplay } from './refused-replay.js'
 import { replay } from './replay.js'
 import { type Asked, reserve } from './reserving.js'
 import { runClaimed } from './running.js'
 import { runUnprotected } from './unprotected.js'
+import type { Judged } from './verdict.js'
 
 /**
  * One guarded request, from its key to its outcome. Nothing runs without a durable reservation, and what the store
@@ -58,25 +58,24 @@ function judge<Tx>(
   waited: Waited,
 ): Awaitable<Outcome> {
   if (context.background.ended.aborted) return { kind: 'refused', error: new HapaxError('engine_closed') }
-  return after(asked(context, guarded, fingerprint), (asked) => {
-    if (!('verdict' in asked)) return asked
-    return after(
-      act(context, guarded, asked, waited),
-      (outcome) => outcome ?? judge(context, guarded, fingerprint, { ...waited, attempt: waited.attempt + 1 }),
-    )
-  })
+  let asked: Awaitable<Asked>
+  try {
+    asked = context.breaker.through(() => reserveWhenOpen(context, guarded, fingerprint))
+  } catch (error) {
+    return unasked(context, guarded, error)
+  }
+  if (!isPromise(asked)) return act(context, guarded, fingerprint, asked, waited)
+  return asked.then(
+    (asked) => act(context, guarded, fingerprint, asked, waited),
+    (error: unknown) => unasked(context, guarded, error),
+  )
 }
 
-/** What the store said, or what comes of it that it did not. */
-function asked<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, fingerprint: Fingerprint): Awaitable<Asked | Outcome> {
-  return attempted(
-    () => context.breaker.through(() => reserveWhenOpen(context, guarded, fingerprint)),
-    (error) => {
-      // A busy store, a schema that does not fit or a recipe nobody knows is no outage: those never fail open.
-      const isOutage = isHapaxError(error, 'idempotency_store_unavailable')
-      return guarded.policy.failOpen && isOutage ? runUnprotected(context, guarded) : refusal(error)
-    },
-  )
+/** What comes of it that the store said nothing. */
+function unasked<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, error: unknown): Awaitable<Outcome> {
+  // A busy store, a schema that does not fit or a recipe nobody knows is no outage: those never fail open.
+  const isOutage = isHapaxError(error, 'idempotency_store_unavailable')
+  return guarded.policy.failOpen && isOutage ? runUnprotected(context, guarded) : refusal(error)
 }
 
 function reserveWhenOpen<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, fingerprint: Fingerprint): Awaitable<Asked> {
@@ -92,48 +91,34 @@ export function openedInTime<Tx>({ clock, opening, storeTimeoutMs }: Context<Tx>
   })
 }
 
-/** Acts on what the store said. `undefined`: a duplicate has waited a little, ask the store again. */
 function act<Tx>(
   context: Context<Tx>,
   guarded: Guarded<Tx>,
+  fingerprint: Fingerprint,
   { verdict, askedAt }: Asked,
   waited: Waited,
-): Awaitable<Outcome | undefined> {
+): Awaitable<Outcome> {
   const { events } = context
-  const subject = () => subjectOf(guarded)
   switch (verdict.kind) {
-    case 'reserved': {
-      const { generation, fence } = verdict.claim
-      return runClaimed(context, guarded, { ...verdict, askedAt }, () => {
-        events.emit('reserved', () => ({ ...subject(), generation, fence }))
-        tellPoorKey(context, guarded)
-        if (generation > 1) events.emit('reused_after_expiry', () => ({ ...subject(), generation }))
-      })
-    }
-    case 'resumed': {
-      const { attempt, fence, recoveryPoint } = verdict.record
-      return runClaimed(context, guarded, { ...verdict, askedAt }, () => {
-        events.emit('resumed', () => ({ ...subject(), attempt, fence, recoveryPoint }))
-      })
-    }
+    case 'reserved':
+    case 'resumed':
+      return runClaimed(context, guarded, verdict, askedAt)
     case 'completed':
-      return after(refusedReplay(context, guarded, verdict.answer), (refused) => {
-        if (refused !== undefined) return refused
-        events.emit('replayed', subject)
-        return replay(guarded.policy, verdict.record)
-      })
+      return replayed(context, guarded, verdict)
     case 'in_progress':
-      return meetInProgress(context, guarded, verdict.leaseLeftMs, waited)
+      return meetInProgress(context, guarded, verdict.leaseLeftMs, waited).then(
+        (outcome) => outcome ?? judge(context, guarded, fingerprint, { ...waited, attempt: waited.attempt + 1 }),
+      )
     case 'unknown': {
-      events.emit('met_unknown', subject)
+      events.emit('met_unknown', () => subjectOf(guarded))
       const retryAfterMs = Math.max(verdict.reconcileInMs, defaults.unknownRetryAfterMs)
       return { kind: 'refused', error: unknownOutcome({ retryAfterMs }) }
     }
     case 'mismatched':
-      events.emit('mismatched', subject)
+      events.emit('mismatched', () => subjectOf(guarded))
       return { kind: 'refused', error: mismatch() }
     case 'expired':
-      events.emit('refused_expired', () => ({ ...subject(), generation: verdict.generation }))
+      events.emit('refused_expired', () => ({ ...subjectOf(guarded), generation: verdict.generation }))
       return {
         kind: 'refused',
         error: new HapaxError(
@@ -144,12 +129,18 @@ function act<Tx>(
   }
 }
 
-/** What a client should not use as a key is told of once, when it is new. */
-function tellPoorKey<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>): void {
-  const shape = personalShape(guarded.key)
-  if (shape !== undefined) events.emit('key_looks_personal', () => ({ ...subjectOf(guarded), shape }))
-  if (looksGuessable(guarded.key)) events.emit('key_looks_guessable', () => subjectOf(guarded))
+function replayed<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, { answer, record }: Completed): Awaitable<Outcome> {
+  const refused = refusedReplay(context, guarded, answer)
+  if (isPromise(refused)) return refused.then((refused) => refused ?? given(context, guarded, record))
+  return refused ?? given(context, guarded, record)
 }
+
+function given<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>, record: StoredRecord): Outcome {
+  events.emit('replayed', () => subjectOf(guarded))
+  return replay(guarded.policy, record)
+}
+
+type Completed = Extract<Judged, { readonly kind: 'completed' }>
 
 function mismatch(): HapaxError {
   return new HapaxError(

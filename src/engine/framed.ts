@@ -1,23 +1,41 @@
-/** Parts as one: each stands behind its length in bytes, so that no choice of parts reads like another one. */
+/**
+ * Parts as one: each stands behind its length in bytes, so that no choice of parts reads like another one.
+ *
+ * To be hashed at once: the next call writes over it. Every request frames something, and room for that is not made anew
+ * each time.
+ */
 export function framed(parts: readonly (string | Uint8Array)[]): Buffer {
-  let size = 0
-  for (const part of parts) size += lengthBytes + lengthOf(part)
-  const whole = Buffer.allocUnsafe(size)
   let at = 0
+  let room: Buffer = usual
   for (const part of parts) {
-    const length = lengthOf(part)
-    whole.writeUIntBE(length, at, lengthBytes)
-    at += lengthBytes
-    if (typeof part === 'string') whole.write(part, at)
-    else whole.set(part, at)
-    at += length
+    room = withRoom(room, at, at + lengthBytes + longest(part))
+    const start = at + lengthBytes
+    const length = typeof part === 'string' ? room.write(part, start) : put(room, part, start)
+    room.writeUIntBE(length, at, lengthBytes)
+    at = start + length
   }
-  return whole
+  return room.subarray(0, at)
 }
+
+/** What most requests need. What a long body needs is let go of. */
+const usual = Buffer.allocUnsafeSlow(16 * 1_024)
 
 /** Holds every length a buffer can have. */
 const lengthBytes = 6
 
-function lengthOf(part: string | Uint8Array): number {
-  return typeof part === 'string' ? Buffer.byteLength(part) : part.byteLength
+/** A character takes three bytes at most; of those that take four each counts as two. */
+function longest(part: string | Uint8Array): number {
+  return typeof part === 'string' ? 3 * part.length : part.byteLength
+}
+
+function withRoom(room: Buffer, used: number, needed: number): Buffer {
+  if (needed <= room.byteLength) return room
+  const larger = Buffer.allocUnsafeSlow(2 * needed)
+  room.copy(larger, 0, 0, used)
+  return larger
+}
+
+function put(room: Buffer, bytes: Uint8Array, at: number): number {
+  room.set(bytes, at)
+  return bytes.byteLength
 }

@@ -10,14 +10,14 @@ import type { Work } from './work.js'
  */
 export interface Guarded<Tx> extends RecordName {
   /** A key that nobody sent is used by nobody else: it takes no place in a quota. */
-  readonly minted?: true
+  readonly minted?: true | undefined
   readonly policy: Policy
   readonly source: FingerprintSource
-  readonly handler: (work: Work<Tx>) => Promise<unknown>
+  handler(work: Work<Tx>): Promise<unknown>
   /** May take its time: the body of a response is read as it comes. */
-  readonly toAnswer: (value: unknown) => Awaitable<Answer>
+  toAnswer(value: unknown): Awaitable<Answer>
   /** Whether this caller may be given an answer that was made before, for whoever asked then. Without it he may. */
-  readonly authorizeReplay?: (answer: StoredAnswer) => boolean | Promise<boolean>
+  readonly authorizeReplay?: ((answer: StoredAnswer) => boolean | Promise<boolean>) | undefined
   /** Only asked where the policy stores failures. */
-  readonly errorToAnswer: (error: unknown) => Answer
+  errorToAnswer(error: unknown): Answer
 }

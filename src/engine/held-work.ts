@@ -8,15 +8,6 @@ import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
 import type { Committed, Store } from './store.js'
 import type { Work } from './work.js'
 
-/** A Work, and what the engine has to know of it afterwards. */
-export interface HeldWork<Tx> {
-  readonly work: Work<Tx>
-  /** The reason of the first doubt that the handler raised. */
-  openDoubt(): string | undefined
-  /** What became of `commit`. */
-  commit(): CommitState
-}
-
 export type CommitState =
   | { readonly kind: 'none' }
   | { readonly kind: 'committed'; readonly answer: Answer; readonly expiresAt: number | undefined }
@@ -25,74 +16,122 @@ export type CommitState =
   /** The store failed at the commit itself: only the record can say whether it happened. */
   | { readonly kind: 'unsure' }
 
-export function heldWork<Tx>(
-  store: Store<Tx>,
-  guarded: Guarded<Tx>,
-  claim: Claim,
-  record: Pick<StoredRecord, 'attempt' | 'recoveryPoint'>,
-  lease: Pick<Lease, 'signal'>,
-): HeldWork<Tx> {
-  let doubt: string | undefined
-  let state: CommitState = { kind: 'none' }
+/** A Work, and what the engine has to know of it afterwards. Every request makes one, so it is one object. */
+export class HeldWork<Tx> implements Work<Tx> {
+  readonly generation: number
+  readonly attempt: number
+  readonly recoveryPoint: string
+  readonly #store: Store<Tx>
+  readonly #guarded: Guarded<Tx>
+  readonly #claim: Claim
+  readonly #lease: Pick<Lease, 'signal'>
+  #doubt: string | undefined
+  #state: CommitState = noCommit
+  #committing: Set<Promise<unknown>> | undefined
 
-  async function commit<T>(body: (at: { readonly tx: Tx }) => Promise<T>): Promise<T> {
-    if (state.kind !== 'none')
+  constructor(
+    store: Store<Tx>,
+    guarded: Guarded<Tx>,
+    claim: Claim,
+    { attempt, recoveryPoint }: Pick<StoredRecord, 'attempt' | 'recoveryPoint'>,
+    lease: Pick<Lease, 'signal'>,
+  ) {
+    this.generation = claim.generation
+    this.attempt = attempt
+    this.recoveryPoint = recoveryPoint
+    this.#store = store
+    this.#guarded = guarded
+    this.#claim = claim
+    this.#lease = lease
+  }
+
+  /** The reason of the first doubt that the handler raised. */
+  get openDoubt(): string | undefined {
+    return this.#doubt
+  }
+
+  /** What became of `commit`. */
+  get commitState(): CommitState {
+    return this.#state
+  }
+
+  /** Settles with the commits that the handler has not waited for; `undefined` when there are none. */
+  get committing(): Promise<unknown> | undefined {
+    return this.#committing?.size ? Promise.all(this.#committing) : undefined
+  }
+
+  get signal(): AbortSignal {
+    return this.#lease.signal
+  }
+
+  /** As a value of its own: handlers take it apart. */
+  get doubt(): Work<Tx>['doubt'] {
+    return (code) => {
+      if (this.#state.kind === 'committed') {
+        throw new HapaxError('already_answered', 'The answer is durable already; raise a doubt before work.commit.')
+      }
+      this.#doubt ??= errorCodeOf(code)
+    }
+  }
+
+  get commit(): Work<Tx>['commit'] {
+    return (body) => {
+      const commit = this.#commit(body)
+      this.#committing ??= new Set()
+      const done = () => this.#committing?.delete(commit)
+      this.#committing.add(commit)
+      commit.then(done, done)
+      return commit
+    }
+  }
+
+  async #commit<T>(body: (at: { readonly tx: Tx }) => Promise<T>): Promise<T> {
+    if (this.#state.kind !== 'none')
       throw new HapaxError('already_answered', 'Call work.commit once: one request has one answer.')
-    refuseInDoubt(doubt)
+    refuseInDoubt(this.#doubt)
+    const store = this.#store
+    const { policy } = this.#guarded
     if (store.transaction === undefined) throw withoutTransactions(store)
     let answer: Answer | undefined
     let done: Committed<T>
     try {
-      done = await store.transaction(claim, async (tx) => {
+      done = await store.transaction(this.#claim, async (tx) => {
         const value = await body({ tx })
-        refuseInDoubt(doubt)
-        const said = await guarded.toAnswer(value)
-        if (endingOf({ kind: 'answered', answer: said }, undefined, guarded).kind !== 'complete') {
+        refuseInDoubt(this.#doubt)
+        const said = await this.#guarded.toAnswer(value)
+        if (endingOf({ kind: 'answered', answer: said }, undefined, this.#guarded).kind !== 'complete') {
           const error = new HapaxError(
             'handler_failed',
             `Status ${said.status} is not for good; nothing was committed.`,
           )
-          state = { kind: 'turned_away', answer: said, error }
+          this.#state = { kind: 'turned_away', answer: said, error }
           throw error
         }
         answer = said
-        const completion = { answer: keptAnswer(said, guarded.policy), answerVersion: guarded.policy.answerVersion }
+        const completion = { answer: keptAnswer(said, policy), answerVersion: policy.answerVersion }
         return { value, write: { kind: 'complete', ...completion } }
       })
     } catch (error) {
-      if (answer !== undefined && !isHapaxError(error, 'claim_lost')) state = { kind: 'unsure' }
+      if (answer !== undefined && !isHapaxError(error, 'claim_lost')) this.#state = { kind: 'unsure' }
       throw error
     }
-    if (answer !== undefined) state = { kind: 'committed', answer, expiresAt: done.expiresAt }
+    if (answer !== undefined) this.#state = { kind: 'committed', answer, expiresAt: done.expiresAt }
     return done.value
   }
-
-  return {
-    work: {
-      generation: claim.generation,
-      attempt: record.attempt,
-      recoveryPoint: record.recoveryPoint,
-      get signal() {
-        return lease.signal
-      },
-      doubt(reason) {
-        if (state.kind === 'committed') {
-          throw new HapaxError('already_answered', 'The answer is durable already; raise a doubt before work.commit.')
-        }
-        doubt ??= errorCodeOf(reason)
-      },
-      commit,
-    },
-    openDoubt: () => doubt,
-    commit: () => state,
-  }
 }
+
+const noCommit: CommitState = { kind: 'none' }
 
 /** What is kept of an answer: all of it, or, over the size limit, that it was given. */
 export function keptAnswer(answer: Answer, policy: Policy): StoredAnswer {
   const bytes = answer.body.byteLength
-  if (bytes <= policy.maxAnswerBytes) return { kind: 'kept', ...answer }
+  if (bytes <= policy.maxAnswerBytes) return kept(answer)
   return { kind: 'withheld', status: answer.status, headers: answer.headers, bytes }
+}
+
+/** Written out: a spread costs more, and every answer comes by here. */
+export function kept({ status, headers, body }: Answer): StoredAnswer {
+  return { kind: 'kept', status, headers, body }
 }
 
 function refuseInDoubt(doubt: string | undefined): void {

@@ -1,108 +1,124 @@
 import type { Clock } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
-import type { Background } from './background.js'
 import type { BoundedStore } from './bounded-store.js'
 import type { Policy } from './policy.js'
 import type { Claim } from './record.js'
 
-/** A lease that is being kept. */
-export interface Lease {
-  /**
-   * Aborts when the claim is lost, could not be renewed in time, was held for `maxRun`, or the engine shuts down. Made
-   * when it is first asked for: a signal costs more than all the rest of a lease, and few handlers look at it.
-   */
-  readonly signal: AbortSignal
-  /** Whether the signal has aborted, or would have. */
-  isOver(): boolean
-  stop(): void
+/** Who is told how a lease ends. */
+export interface Holder {
+  /** The claim is lost. */
+  lost(): void
+  /** The handler runs for longer than it may. The claim is lost right after this. */
+  overran(): void
 }
 
 export interface Surroundings {
-  readonly store: BoundedStore
+  readonly store: Pick<BoundedStore, 'renew'>
   readonly clock: Clock
-  /** When the claim was asked for, on the monotonic clock: the lease cannot have begun before. */
-  readonly askedAt: number
-  readonly background: Background
-  readonly onLost: () => void
-  /** Told when the handler runs for longer than it may. */
-  readonly onOverrun: () => void
 }
 
 /**
  * Renews a claim while its handler runs: three times per lease, so that one lost renewal costs nothing. Whether
  * the lease is over is for the store to say; here only the time since the last good renewal was *sent* counts, on
  * the monotonic clock and by a timer that no silent store holds up, so that this side gives up first.
+ *
+ * Every request has one, and most end before the first renewal: until then it is one object and one timer.
  */
-export function keepLease(claim: Claim, { leaseMs, maxRunMs }: Policy, around: Surroundings): Lease {
-  const { store, clock, askedAt, background, onLost, onOverrun } = around
-  let isStopped = false
-  let reason: HapaxError | undefined
-  let controller: AbortController | undefined
+export class Lease {
+  readonly #claim: Claim
+  readonly #policy: Policy
+  readonly #around: Surroundings
+  readonly #holder: Holder
+  /** When the claim was asked for, on the monotonic clock: the lease cannot have begun before. */
+  readonly #askedAt: number
+  readonly startedAt: number
+  #cancelRenewal: () => void
+  #cancelExpiry = nothing
+  #cancelMaxRun = nothing
+  #isStopped = false
+  #reason: HapaxError | undefined
+  #controller: AbortController | undefined
 
-  const lose = (message: string) => {
-    if (isStopped) return
-    onLost()
-    end(new HapaxError('claim_lost', message))
+  constructor(claim: Claim, policy: Policy, askedAt: number, around: Surroundings, holder: Holder) {
+    const { clock } = around
+    this.#claim = claim
+    this.#policy = policy
+    this.#around = around
+    this.#holder = holder
+    this.#askedAt = askedAt
+    this.startedAt = clock.elapsed()
+    this.#cancelRenewal = clock.after(Math.min(policy.leaseMs / 3, policy.maxRunMs), () => this.#begin())
   }
-  const end = (why: HapaxError) => {
-    stop()
-    reason = why
-    controller?.abort(why)
+
+  /**
+   * Aborts when the claim is lost, could not be renewed in time, was held for `maxRun`, or the engine shuts down. Made
+   * when it is first asked for: a signal costs more than all the rest of a lease, and few handlers look at it.
+   */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    return this.#controller.signal
   }
-  const expireAfter = (sentAt: number) =>
-    clock.after(Math.max(0, sentAt + leaseMs - clock.elapsed()), () => lose('The lease could not be renewed in time.'))
 
-  const renewAfter = (ms: number) => clock.after(ms, () => void renew())
+  /** Whether the signal has aborted, or would have. */
+  get isOver(): boolean {
+    return this.#reason !== undefined
+  }
 
-  async function renew(): Promise<void> {
+  /** Ends it for a reason that the handler hears. */
+  end(reason: HapaxError): void {
+    this.stop()
+    this.#reason = reason
+    this.#controller?.abort(reason)
+  }
+
+  stop(): void {
+    if (this.#isStopped) return
+    this.#isStopped = true
+    this.#cancelRenewal()
+    this.#cancelExpiry()
+    this.#cancelMaxRun()
+  }
+
+  #lose(message: string): void {
+    if (this.#isStopped) return
+    this.#holder.lost()
+    this.end(new HapaxError('claim_lost', message))
+  }
+
+  #begin(): void {
+    const { clock } = this.#around
+    const leftMs = this.startedAt + this.#policy.maxRunMs - clock.elapsed()
+    this.#cancelMaxRun = clock.after(Math.max(0, leftMs), () => {
+      this.#holder.overran()
+      this.#lose('The handler ran longer than maxRun.')
+    })
+    this.#expireAfter(this.#askedAt)
+    void this.#renew()
+  }
+
+  #expireAfter(sentAt: number): void {
+    const { clock } = this.#around
+    this.#cancelExpiry()
+    this.#cancelExpiry = clock.after(Math.max(0, sentAt + this.#policy.leaseMs - clock.elapsed()), () =>
+      this.#lose('The lease could not be renewed in time.'),
+    )
+  }
+
+  async #renew(): Promise<void> {
+    const { store, clock } = this.#around
+    const { leaseMs } = this.#policy
     const sentAt = clock.elapsed()
-    const state = await store.renew(claim, leaseMs).then(
+    const state = await store.renew(this.#claim, leaseMs).then(
       (held) => (held ? 'held' : 'lost'),
       // A store that fails leaves the claim as it was.
       () => 'unsure',
     )
-    if (isStopped) return
-    if (state === 'lost') return lose('Another holder has this key now.')
-    if (state === 'held') {
-      cancelExpiry()
-      cancelExpiry = expireAfter(sentAt)
-    }
-    cancelRenewal = renewAfter(state === 'held' ? leaseMs / 3 : leaseMs / 10)
-  }
-
-  /** Most handlers end before the first renewal, so until then there is one timer. */
-  const begin = () => {
-    const leftMs = startedAt + maxRunMs - clock.elapsed()
-    cancelMaxRun = clock.after(Math.max(0, leftMs), () => {
-      onOverrun()
-      lose('The handler ran longer than maxRun.')
-    })
-    cancelExpiry = expireAfter(askedAt)
-    void renew()
-  }
-
-  const startedAt = clock.elapsed()
-  let cancelMaxRun = () => {}
-  let cancelExpiry = () => {}
-  let cancelRenewal = clock.after(Math.min(leaseMs / 3, maxRunMs), begin)
-  const cancelEnd = background.onEnd(() => end(new HapaxError('engine_closed')))
-
-  const stop = () => {
-    if (isStopped) return
-    isStopped = true
-    cancelExpiry()
-    cancelRenewal()
-    cancelMaxRun()
-    cancelEnd()
-  }
-
-  return {
-    get signal() {
-      controller ??= new AbortController()
-      if (reason !== undefined) controller.abort(reason)
-      return controller.signal
-    },
-    isOver: () => reason !== undefined,
-    stop,
+    if (this.#isStopped) return
+    if (state === 'lost') return this.#lose('Another holder has this key now.')
+    if (state === 'held') this.#expireAfter(sentAt)
+    this.#cancelRenewal = clock.after(state === 'held' ? leaseMs / 3 : leaseMs / 10, () => void this.#renew())
   }
 }
+
+function nothing(): void {}

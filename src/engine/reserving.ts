@@ -1,4 +1,4 @@
-import { type Awaitable, after, attempted } from '../kernel/awaitable.js'
+import { type Awaitable, after, attempted, isPromise } from '../kernel/awaitable.js'
 import { HapaxError, invariant, isHapaxError } from '../kernel/errors.js'
 import { type Admission, admissionOf } from './admission.js'
 import { type Context, subjectOf } from './context.js'
@@ -53,7 +53,7 @@ async function reserveIfAdmitted<Tx>(
 /** What the store says of a key that is known; `undefined` when it is new. */
 function ifKnown<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, asking: Asking): Awaitable<Asked | undefined> {
   const askedAt = context.clock.elapsed()
-  return after(compared(context, guarded, reservationOf(guarded, asking, 'tell')), (verdict) =>
+  return after(compared(context, guarded, reservationOf(guarded, asking, 'tell'), askedAt), (verdict) =>
     verdict.kind === 'new' ? undefined : { verdict, askedAt },
   )
 }
@@ -71,32 +71,42 @@ function refusalOf(admission: Admission): Promise<HapaxError | undefined> {
 
 function taken<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, asking: Asking): Awaitable<Asked> {
   const askedAt = context.clock.elapsed()
-  return after(compared(context, guarded, reservationOf(guarded, asking, 'take')), (verdict) => {
-    invariant(verdict.kind !== 'new', 'a key that may be taken is taken')
-    return { verdict, askedAt }
-  })
+  const verdict = compared(context, guarded, reservationOf(guarded, asking, 'take'), askedAt)
+  return isPromise(verdict) ? verdict.then((verdict) => judged(verdict, askedAt)) : judged(verdict, askedAt)
+}
+
+function judged(verdict: Judged | IsNew, askedAt: number): Asked {
+  invariant(verdict.kind !== 'new', 'a key that may be taken is taken')
+  return { verdict, askedAt }
 }
 
 /**
  * A record whose fingerprint was made by another recipe is compared under that recipe; one that this release cannot
  * make is an error, never a mismatch.
  */
-function compared<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, reservation: Reservation): Awaitable<Judged | IsNew> {
-  return after(ask(context, reservation), (verdict) =>
-    verdict.kind === 'incomparable' ? comparedAnew(context, guarded, reservation, verdict.recipe) : verdict,
-  )
+function compared<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  reservation: Reservation,
+  startedAt: number,
+): Awaitable<Judged | IsNew> {
+  const verdict = ask(context, reservation, startedAt)
+  if (isPromise(verdict)) return verdict.then((verdict) => comparable(context, guarded, reservation, verdict))
+  return comparable(context, guarded, reservation, verdict)
 }
 
-function comparedAnew<Tx>(
+function comparable<Tx>(
   context: Context<Tx>,
   { policy, source }: Guarded<Tx>,
   reservation: Reservation,
-  recipe: string,
+  verdict: Verdict,
 ): Awaitable<Judged | IsNew> {
-  const older = policy.fingerprinter.under(recipe, source)
-  if (older === undefined) throw unknownRecipe(recipe)
+  if (verdict.kind !== 'incomparable') return verdict
+  const older = policy.fingerprinter.under(verdict.recipe, source)
+  if (older === undefined) throw unknownRecipe(verdict.recipe)
   const [current] = reservation.fingerprints
-  return after(ask(context, { ...reservation, fingerprints: [current, older] }), (again) => {
+  const again = ask(context, { ...reservation, fingerprints: [current, older] }, context.clock.elapsed())
+  return after(again, (again) => {
     if (again.kind === 'incomparable') throw unknownRecipe(again.recipe)
     return again
   })
@@ -104,12 +114,15 @@ function comparedAnew<Tx>(
 
 type IsNew = Extract<Verdict, { readonly kind: 'new' }>
 
-function ask<Tx>(context: Context<Tx>, reservation: Reservation): Awaitable<Verdict> {
-  const startedAt = context.clock.elapsed()
-  return attempted(
-    () => context.store.reserve(reservation),
-    (error) => askAgain(context, reservation, startedAt, error),
-  )
+function ask<Tx>(context: Context<Tx>, reservation: Reservation, startedAt: number): Awaitable<Verdict> {
+  let verdict: Awaitable<Verdict>
+  try {
+    verdict = context.store.reserve(reservation)
+  } catch (error) {
+    return askAgain(context, reservation, startedAt, error)
+  }
+  if (!isPromise(verdict)) return verdict
+  return verdict.catch((error: unknown) => askAgain(context, reservation, startedAt, error))
 }
 
 /** A reply that was lost is asked for again, once, under the same claim id, which the store recognises. */

@@ -239,7 +239,7 @@ function fresh(
     createdAt: now,
     lastRunAt: now,
     completedAt: undefined,
-    expiresAt: retentionMs === undefined ? undefined : now + retentionMs,
+    expiresAt: expiryOf(reservation, now),
     retentionMs,
     tombstoneMs,
   }
@@ -259,20 +259,25 @@ function claimedAnew(current: StoredRecord, reservation: Reservation, now: numbe
   }
 }
 
+/** Every first request comes by here: one copy of the record, and not one for each thing that is said about it. */
 function completed(
   current: StoredRecord,
   on: 'complete' | 'settle_completed',
-  completion: Completion,
+  { answer, answerVersion }: Completion,
   now: number,
 ): StoredRecord {
   return {
-    ...retained(idle(current, on), now),
+    ...current,
+    state: stateAfter(current.state, on),
+    leaseUntil: undefined,
     recoveryPoint: finished,
     progress: undefined,
-    answer: completion.answer,
-    answerVersion: completion.answerVersion,
+    answer,
+    answerVersion,
     errorCode: undefined,
+    reconcileAfter: undefined,
     completedAt: now,
+    expiresAt: expiryOf(current, now),
   }
 }
 
@@ -292,7 +297,11 @@ function stateAfter(from: State | 'none', on: Happening): State {
 }
 
 function retained(record: StoredRecord, now: number): StoredRecord {
-  return { ...record, expiresAt: record.retentionMs === undefined ? undefined : now + record.retentionMs }
+  return { ...record, expiresAt: expiryOf(record, now) }
+}
+
+function expiryOf({ retentionMs }: Pick<StoredRecord, 'retentionMs'>, now: number): number | undefined {
+  return retentionMs === undefined ? undefined : now + retentionMs
 }
 
 function taken(kind: 'reserved' | 'resumed', next: StoredRecord): Reserved {

@@ -2,6 +2,7 @@ import { within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import { type Context, subjectOf } from './context.js'
 import type { Guarded } from './guarded.js'
+import { kept } from './held-work.js'
 import type { Outcome } from './outcome.js'
 import { started } from './record.js'
 import type { Work } from './work.js'
@@ -12,7 +13,7 @@ import type { Work } from './work.js'
  */
 export async function runUnprotected<Tx>(context: Context<Tx>, guarded: Guarded<Tx>): Promise<Outcome> {
   const { clock, log, events, background } = context
-  const { policy, handler, toAnswer } = guarded
+  const { policy } = guarded
   log({ level: 'error', code: 'ran_unprotected', message: `the store is down and policy "${policy.name}" fails open.` })
   events.emit('ran_unprotected', () => subjectOf(guarded))
   const enough = new AbortController()
@@ -20,10 +21,16 @@ export async function runUnprotected<Tx>(context: Context<Tx>, guarded: Guarded<
   background.ended.addEventListener('abort', stop, { once: true })
   const late = () => new HapaxError('answer_not_stored', 'The handler runs without protection, longer than allowed.')
   try {
-    const running = background.track((async () => handler(emptyWork(enough.signal, storeDown)))())
-    const answer = await toAnswer(await within(clock, policy.maxRunMs, running, late))
-    const kept = { kind: 'kept', ...answer } as const
-    return { kind: 'answered', answer: kept, stored: false, replayed: false, generation: 0, expiresAt: undefined }
+    const running = background.track((async () => guarded.handler(emptyWork(enough.signal, storeDown)))())
+    const answer = await guarded.toAnswer(await within(clock, policy.maxRunMs, running, late))
+    return {
+      kind: 'answered',
+      answer: kept(answer),
+      stored: false,
+      replayed: false,
+      generation: 0,
+      expiresAt: undefined,
+    }
   } catch (error) {
     enough.abort(error)
     return { kind: 'threw', error }

@@ -1,11 +1,14 @@
 import type { Engine } from '../engine/engine.js'
+import type { FingerprintSource } from '../engine/fingerprint/source.js'
 import type { Guarded } from '../engine/guarded.js'
 import { type IdempotencyKey, keyOf } from '../engine/key.js'
-import type { Told } from '../engine/outcome.js'
-import type { StoredAnswer } from '../engine/record.js'
-import { type Scope, scopeOf } from '../engine/scope.js'
+import type { Answered, Outcome } from '../engine/outcome.js'
+import type { Policy } from '../engine/policy.js'
+import type { Answer, StoredAnswer } from '../engine/record.js'
+import { type Scope, type ScopeParts, scopeOf } from '../engine/scope.js'
 import { emptyWork } from '../engine/unprotected.js'
-import { type Awaitable, after, attempted } from '../kernel/awaitable.js'
+import type { Work } from '../engine/work.js'
+import { type Awaitable, after, attempted, isPromise } from '../kernel/awaitable.js'
 import { systemChance } from '../kernel/chance.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { decoded } from './content-encoding.js'
@@ -29,110 +32,204 @@ export function handle<Tx, Request>(
   route: Route<Request>,
   request: Request,
 ): Awaitable<Handled<Tx>> {
-  if (!route.methods.includes(exchange.method))
-    return { kind: 'unguarded', work: emptyWork(new AbortController().signal, notGuarded) }
-  const ended = attempted(
-    () => guarded(engine, exchange, route, request),
-    (error) => ({ kind: 'reply' as const, reply: told(engine, error, route) }),
-  )
-  return after(ended, (ended) => {
-    if (ended.kind === 'threw') throw ended.error
-    return { kind: 'reply', reply: exposed(ended.reply, exchange, route.profile) }
-  })
-}
-
-/** How it ended: with a reply, or with an error that is the application's to answer. */
-type Ended = { readonly kind: 'reply'; readonly reply: Reply } | { readonly kind: 'threw'; readonly error: unknown }
-
-function guarded<Tx, Request>(
-  engine: Engine<Tx>,
-  exchange: Exchange<Tx>,
-  route: Route<Request>,
-  request: Request,
-): Awaitable<Ended> {
-  const given = keyIn(exchange, route)
-  return after(route.scope(request), (parts) => {
-    const scope: Scope = scopeOf(parts)
-    return after(bodyOf(exchange, route), (body) => {
-      const source = {
-        subject: subjectOf(exchange),
-        mediaType: exchange.lines('content-type')[0],
-        body,
-        header: (name: string) => joined(exchange.lines(name)),
-      }
-      return run(engine, exchange, route, request, { scope, source, ...keyFor(given) })
-    })
-  })
-}
-
-type Asked = Pick<Guarded<never>, 'scope' | 'key' | 'minted' | 'source'>
-
-function run<Tx, Request>(
-  engine: Engine<Tx>,
-  exchange: Exchange<Tx>,
-  route: Route<Request>,
-  request: Request,
-  asked: Asked,
-): Awaitable<Ended> {
-  const { policy, keepHeaders, authorizeReplay, profile } = route
-  // What the application said in full, by what is kept of it: a handler may commit one answer and return another.
-  const said = new Map<Reply['headers'], Reply>()
-  const captured = (given: Reply) => {
-    const reply = reframed(sendable(given))
-    const headers = keptHeaders(reply.headers, keepHeaders)
-    said.set(headers, reply)
-    return { status: reply.status, headers, body: reply.body }
-  }
-  const outcome = engine.execute({
-    ...asked,
-    policy,
-    handler: (work) => exchange.run(work),
-    toAnswer: (value) => after(exchange.captured(value), captured),
-    ...(authorizeReplay && { authorizeReplay: (answer) => authorizeReplay(request, answer) }),
-    errorToAnswer(error) {
-      engine.log({ level: 'error', code: 'handler_failed', message: `"${policy.name}" threw ${wordsOf(error)}` })
-      return problemReply(handlerFailed(error), profile)
-    },
-  })
-  return after(outcome, (outcome) => {
-    if (outcome.kind === 'threw') return thrown(engine, outcome.error, route)
-    const whole = outcome.kind === 'answered' ? said.get(outcome.answer.headers) : undefined
-    return after(replyOf(outcome, { route, request, whole, isMinted: asked.minted === true }), (reply) => ({
-      kind: 'reply',
-      reply,
-    }))
-  })
+  if (route.methods.includes(exchange.method)) return new Passage(engine, exchange, route, request).handled()
+  return { kind: 'unguarded', work: emptyWork(new AbortController().signal, notGuarded) }
 }
 
 /**
- * An error out of a handler is the application's, one of ours too: a key that it complains about is not the key of this
- * request. Only when the store failed below the handler it is for us to say, and to say that a retry helps.
+ * One request on its way through the door and back, as the engine sees it. One object with all that is known of it: of
+ * closures for each step, and of objects that are spread together, every request would pay for more than the steps.
  */
-function thrown<Tx, Request>(engine: Engine<Tx>, error: unknown, route: Route<Request>): Ended {
-  const isStores = isHapaxError(error) && error.retryable && error.fault !== 'caller'
-  return isStores ? { kind: 'reply', reply: told(engine, error, route) } : { kind: 'threw', error }
+class Passage<Tx, Request> implements Guarded<Tx> {
+  readonly policy: Policy
+  scope!: Scope
+  key!: IdempotencyKey
+  minted: true | undefined
+  source!: FingerprintSource
+  readonly #engine: Engine<Tx>
+  readonly #exchange: Exchange<Tx>
+  readonly #route: Route<Request>
+  readonly #request: Request
+  /** What the application said: a handler may commit one answer and return another. */
+  readonly #said: Captured[] = []
+
+  constructor(engine: Engine<Tx>, exchange: Exchange<Tx>, route: Route<Request>, request: Request) {
+    this.policy = route.policy
+    this.minted = undefined
+    this.#engine = engine
+    this.#exchange = exchange
+    this.#route = route
+    this.#request = request
+  }
+
+  handled(): Awaitable<Handled<Tx>> {
+    let outcome: Awaitable<Outcome>
+    try {
+      outcome = this.#execute()
+    } catch (error) {
+      return this.#told(error)
+    }
+    if (!isPromise(outcome)) return this.#ended(outcome)
+    return outcome.then(
+      (outcome) => this.#ended(outcome),
+      (error: unknown) => this.#told(error),
+    )
+  }
+
+  /** A request without a key is guarded by one of its own, so that its handler holds a work all the same. */
+  #execute(): Awaitable<Outcome> {
+    const key = keyIn(this.#exchange, this.#route)
+    if (key === undefined) this.minted = true
+    this.key = key ?? keyOf(systemChance.id())
+    const parts = this.#route.scope(this.#request)
+    return isPromise(parts) ? parts.then((parts) => this.#scoped(parts)) : this.#scoped(parts)
+  }
+
+  #scoped(parts: string | ScopeParts): Awaitable<Outcome> {
+    this.scope = scopeOf(parts)
+    const body = this.#exchange.body(this.#route.bodyLimit)
+    return isPromise(body) ? body.then((body) => this.#read(body)) : this.#read(body)
+  }
+
+  #read(encoded: Uint8Array): Awaitable<Outcome> {
+    const body = decoded(encoded, this.#exchange.lines('content-encoding'), this.#route.bodyLimit)
+    return isPromise(body) ? body.then((body) => this.#asked(body)) : this.#asked(body)
+  }
+
+  #asked(body: Uint8Array): Awaitable<Outcome> {
+    this.source = new Source(this.#exchange, body)
+    return this.#engine.execute(this)
+  }
+
+  handler(work: Work<Tx>): Promise<unknown> {
+    return this.#exchange.run(work)
+  }
+
+  toAnswer(value: unknown): Awaitable<Answer> {
+    const reply = this.#exchange.captured(value)
+    return isPromise(reply) ? reply.then((reply) => this.#captured(reply)) : this.#captured(reply)
+  }
+
+  #captured(given: Reply): Answer {
+    const reply = reframed(sendable(given))
+    const headers = keptHeaders(reply.headers, this.#route.keepHeaders)
+    this.#said.push({ headers, reply })
+    return { status: reply.status, headers, body: reply.body }
+  }
+
+  errorToAnswer(error: unknown): Answer {
+    const message = `"${this.policy.name}" threw ${wordsOf(error)}`
+    this.#engine.log({ level: 'error', code: 'handler_failed', message })
+    return problemReply(handlerFailed(error), this.#route.profile)
+  }
+
+  get authorizeReplay(): Guarded<Tx>['authorizeReplay'] {
+    const { authorizeReplay } = this.#route
+    return authorizeReplay && ((answer) => authorizeReplay(this.#request, answer))
+  }
+
+  #ended(outcome: Outcome): Awaitable<Handled<Tx>> {
+    switch (outcome.kind) {
+      case 'threw':
+        return this.#threw(outcome.error)
+      case 'refused':
+        return this.#told(outcome.error)
+      case 'accepted': {
+        const retryAfter = String(Math.max(1, Math.ceil(outcome.retryAfterMs / 1_000)))
+        const headers = [['Location', this.#route.statusAt], ['Retry-After', retryAfter], noStore] as const
+        return this.#reply({ status: acceptedStatus, headers, body: new Uint8Array() })
+      }
+      case 'answered':
+        return this.#answered(outcome)
+    }
+  }
+
+  /**
+   * An error out of a handler is the application's, one of ours too: a key that it complains about is not the key of this
+   * request. Only when the store failed below the handler it is for us to say, and to say that a retry helps.
+   */
+  #threw(error: unknown): Handled<Tx> {
+    if (isHapaxError(error) && error.retryable && error.fault !== 'caller') return this.#told(error)
+    throw error
+  }
+
+  #answered({ answer, replayed, expiresAt }: Answered): Awaitable<Handled<Tx>> {
+    // Nobody sent a key that was minted, so nobody is told how long it lives.
+    const expires = expiresAt === undefined || this.minted ? none : [expiry(expiresAt)]
+    const whole = this.#said.find(({ headers }) => headers === answer.headers)?.reply
+    if (whole !== undefined) {
+      const { status, headers, body } = whole
+      return this.#reply({ status, headers: [...headers, ...expires], body })
+    }
+    if (answer.kind === 'withheld') return this.#reply(withheldReply(answer, this.#route))
+    if (replayed) return this.#replayed(answer, expires)
+    const { status, headers, body } = answer
+    return this.#reply({ status, headers: [...withoutCaching(headers), ...expires, noStore], body })
+  }
+
+  #replayed(answer: Answer, expires: Reply['headers']): Awaitable<Handled<Tx>> {
+    const { replay, profile } = this.#route
+    const marked = (stored: Reply) => {
+      const { status, headers, body } = sendable(stored)
+      return this.#reply({
+        status,
+        headers: [...withoutCaching(headers), ...profile.replayed, ...expires, noStore],
+        body,
+      })
+    }
+    return attempted(
+      () => after(replay(answer, this.#request), marked),
+      (error) => this.#told(error),
+    )
+  }
+
+  /** An error of ours as a reply. What the client is not told, the log is. */
+  #told(error: unknown): Handled<Tx> {
+    if (!isHapaxError(error)) throw error
+    const reply = problemReply(error, this.#route.profile)
+    if (isOurs(reply.status)) {
+      const message = `a request to "${this.policy.name}" got ${reply.status}: ${wordsOf(error)}`
+      this.#engine.log({ level: 'error', code: error.code, message })
+    }
+    return this.#reply(reply)
+  }
+
+  #reply(reply: Reply): Handled<Tx> {
+    return { kind: 'reply', reply: exposed(reply, this.#exchange, this.#route.profile) }
+  }
 }
 
-/** An error of ours as a reply. What the client is not told, the log is. */
-function told<Tx, Request>(engine: Engine<Tx>, error: unknown, { profile, policy }: Route<Request>): Reply {
-  if (!isHapaxError(error)) throw error
-  const reply = problemReply(error, profile)
-  if (isOurs(reply.status)) {
-    const message = `a request to "${policy.name}" got ${reply.status}: ${wordsOf(error)}`
-    engine.log({ level: 'error', code: error.code, message })
+/** What the application said in full, by what is kept of it. */
+interface Captured {
+  readonly headers: Reply['headers']
+  readonly reply: Reply
+}
+
+/** What requests are told apart by. */
+class Source<Tx> implements FingerprintSource {
+  readonly subject: readonly string[]
+  readonly mediaType: string | undefined
+  readonly body: Uint8Array
+  readonly #exchange: Exchange<Tx>
+
+  constructor(exchange: Exchange<Tx>, body: Uint8Array) {
+    this.subject = subjectOf(exchange)
+    this.mediaType = exchange.lines('content-type')[0]
+    this.body = body
+    this.#exchange = exchange
   }
-  return reply
+
+  /** Lines of one name are one list. */
+  header(name: string): string | undefined {
+    const lines = this.#exchange.lines(name)
+    return lines.length === 0 ? undefined : lines.join(', ')
+  }
 }
 
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return 'something that is no error'
   const { name, message, cause } = error
   return `${name}: ${message}${cause instanceof Error ? ` (${wordsOf(cause)})` : ''}`
-}
-
-/** Lines of one name are one list. */
-function joined(lines: readonly string[]): string | undefined {
-  return lines.length === 0 ? undefined : lines.join(', ')
 }
 
 function notGuarded(): HapaxError {
@@ -143,47 +240,6 @@ function notGuarded(): HapaxError {
 function keyIn<Tx, Request>(exchange: Exchange<Tx>, { key, profile }: Route<Request>): IdempotencyKey | undefined {
   const lines = exchange.lines(profile.header)
   return lines.length === 0 && key === 'optional' ? undefined : parseKeyHeader(lines, profile.key)
-}
-
-/** A request without a key is guarded by one of its own, so that its handler holds a work all the same. */
-function keyFor(given: IdempotencyKey | undefined): Pick<Asked, 'key' | 'minted'> {
-  return given === undefined ? { key: keyOf(systemChance.id()), minted: true } : { key: given }
-}
-
-function bodyOf<Tx, Request>(exchange: Exchange<Tx>, { bodyLimit }: Route<Request>): Awaitable<Uint8Array> {
-  return after(exchange.body(bodyLimit), (body) => decoded(body, exchange.lines('content-encoding'), bodyLimit))
-}
-
-interface Replying<Request> {
-  readonly route: Route<Request>
-  readonly request: Request
-  /** What the application said, if this is its answer and no replay. */
-  readonly whole: Reply | undefined
-  /** Nobody sent the key, so nobody is told how long it lives. */
-  readonly isMinted: boolean
-}
-
-function replyOf<Request>(outcome: Told, { route, request, whole, isMinted }: Replying<Request>): Awaitable<Reply> {
-  switch (outcome.kind) {
-    case 'refused':
-      throw outcome.error
-    case 'accepted': {
-      const retryAfter = String(Math.max(1, Math.ceil(outcome.retryAfterMs / 1_000)))
-      const headers = [['Location', route.statusAt], ['Retry-After', retryAfter], noStore] as const
-      return { status: acceptedStatus, headers, body: new Uint8Array() }
-    }
-    case 'answered': {
-      const { answer, replayed, expiresAt } = outcome
-      const expires = expiresAt === undefined || isMinted ? [] : [expiry(expiresAt)]
-      if (whole !== undefined) return { ...whole, headers: [...whole.headers, ...expires] }
-      if (answer.kind === 'withheld') return withheldReply(answer, route)
-      if (!replayed) return { ...answer, headers: [...withoutCaching(answer.headers), ...expires, noStore] }
-      return after(route.replay(answer, request), (stored) => {
-        const { status, headers, body } = sendable(stored)
-        return { status, headers: [...withoutCaching(headers), ...route.profile.replayed, ...expires, noStore], body }
-      })
-    }
-  }
 }
 
 /** Many requests of one moment have the same. */
@@ -198,6 +254,7 @@ function expiry(expiresAt: number): readonly [string, string] {
 }
 
 const noStore = ['Cache-Control', 'no-store'] as const
+const none: Reply['headers'] = []
 
 /** A route may keep it, but what was meant for the first caller's cache is not meant for a replay. */
 function withoutCaching(headers: Reply['headers']): Reply['headers'] {

@@ -29,26 +29,34 @@ export const never: ReadonlySet<string> = new Set([
   'date',
 ])
 
-/** The headers to store. A route may name more, but none that never is, and none that is of this connection only. */
+/**
+ * The headers to store. A route may name more, in lower case, but none that never is, and none that is of this
+ * connection only.
+ */
 export function keptHeaders(headers: Reply['headers'], more: readonly string[]): Reply['headers'] {
   const connection = namedIn(headers, 'connection')
   return headers.filter(([given]) => {
     const name = given.toLowerCase()
-    const isWanted = kept.has(name) || more.some((other) => other.toLowerCase() === name)
-    return isWanted && !isNeverKept(name) && !connection.has(name)
+    const isWanted = kept.has(name) || more.includes(name)
+    return isWanted && !isNeverKept(name) && !connection.includes(name)
   })
 }
 
 /** The reply without how its bytes were to be sent: by now they are all here, and are sent in one piece. */
 export function reframed(reply: Reply): Reply {
-  return { ...reply, headers: reply.headers.filter(([name]) => !framing.has(name.toLowerCase())) }
+  const { status, headers, body } = reply
+  return headers.some(isFraming) ? { status, headers: headers.filter((line) => !isFraming(line)), body } : reply
+}
+
+function isFraming([name]: Reply['headers'][number]): boolean {
+  return framing.has(name.toLowerCase())
 }
 
 const framing = new Set(['content-length', 'transfer-encoding', 'trailer'])
 
-function namedIn(headers: Reply['headers'], list: string): ReadonlySet<string> {
-  const lines = headers.filter(([name]) => name.toLowerCase() === list).map(([, value]) => value)
-  return new Set(lines.flatMap((line) => line.split(',')).map((name) => name.trim().toLowerCase()))
+function namedIn(headers: Reply['headers'], list: string): readonly string[] {
+  const lines = headers.filter(([name]) => name.toLowerCase() === list)
+  return lines.flatMap(([, value]) => value.split(',')).map((name) => name.trim().toLowerCase())
 }
 
 export function isNeverKept(name: string): boolean {

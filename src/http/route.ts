@@ -53,6 +53,7 @@ export interface Route<Request> {
   readonly key: 'required' | 'optional'
   readonly methods: readonly string[]
   readonly profile: Profile
+  /** In lower case. */
   readonly keepHeaders: readonly string[]
   readonly bodyLimit: number
   readonly authorizeReplay: RouteOptions<Request>['authorizeReplay']
@@ -71,8 +72,22 @@ export function routeOf<Tx, Request>(engine: Engine<Tx>, options: RouteOptions<R
   const policy = engine.policy({ ...published.defaults, ...policyOptionsOf(options) })
   const profile = { ...published, key: checkedKeyRules({ ...published.key, ...withoutAbsent(keyRules) }, where) }
   const replay = replayOf(options.name, profile, options.currentState)
-  const checked = { policy, scope, key, methods, profile, keepHeaders, bodyLimit, authorizeReplay, statusAt, replay }
-  return publish(engine, checked, options)
+  return publish(
+    engine,
+    {
+      policy,
+      scope,
+      key,
+      methods,
+      profile,
+      keepHeaders: keepHeaders.map((name) => name.toLowerCase()),
+      bodyLimit,
+      authorizeReplay,
+      statusAt,
+      replay,
+    },
+    options,
+  )
 }
 
 /** What is said here and not in the policy. The compiler sees that none is missing. */

@@ -22,6 +22,7 @@ export interface MemoryStoreOptions {
 export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): Store {
   const records = new Map<string, StoredRecord>()
   let lastId = 0
+  const nextId = () => ++lastId
 
   // Copied on the way in, and whatever stays here on the way out: whoever overwrites his own bytes later changes nothing.
   const get = (name: RecordName) => records.get(address(name))
@@ -40,7 +41,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     async close() {},
 
     reserve(reservation) {
-      const { verdict, next } = transitions.reserve(get(reservation), reservation, clock.now(), () => ++lastId)
+      const { verdict, next } = transitions.reserve(get(reservation), reservation, clock.now(), nextId)
       if (write(next) || verdict.kind !== 'completed') return verdict
       const record = copyOf(verdict.record)
       return { ...verdict, answer: record.answer ?? verdict.answer, record }
@@ -52,8 +53,12 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       return write(transitions.checkpoint(get(claim), claim, step, clock.now()))
     },
     complete(claim, completion) {
-      const next = transitions.complete(get(claim), claim, completion, clock.now())
-      return write(next) && { expiresAt: next.expiresAt }
+      const own = { ...completion, answer: copyOfAnswer(completion.answer) }
+      const next = transitions.complete(get(claim), claim, own, clock.now())
+      if (next === undefined) return false
+      // Nobody else holds any of it.
+      records.set(address(next), next)
+      return { expiresAt: next.expiresAt }
     },
     async release(claim) {
       const next = transitions.release(get(claim), claim)
@@ -137,18 +142,17 @@ function copyOf(record: StoredRecord): StoredRecord {
   const { progress, answer, evidence } = record
   return {
     ...record,
-    progress: progress && bytesOf(progress),
+    progress: progress && Buffer.from(progress),
     answer: answer && copyOfAnswer(answer),
-    evidence: evidence.map((said) => ({ ...said })),
+    evidence: evidence.length === 0 ? nothingSaid : evidence.map((said) => ({ ...said })),
   }
 }
 
-function copyOfAnswer(answer: StoredAnswer): StoredAnswer {
-  const headers = answer.headers.map(([name, value]) => [name, value] as const)
-  return answer.kind === 'kept' ? { ...answer, headers, body: bytesOf(answer.body) } : { ...answer, headers }
-}
+const nothingSaid: StoredRecord['evidence'] = Object.freeze([])
 
-/** Not `slice`, which in a Buffer shares the bytes. */
-function bytesOf(bytes: Uint8Array): Uint8Array {
-  return new Uint8Array(bytes)
+function copyOfAnswer(answer: StoredAnswer): StoredAnswer {
+  const { status } = answer
+  const headers = answer.headers.map(([name, value]) => [name, value] as const)
+  if (answer.kind === 'withheld') return { kind: 'withheld', status, headers, bytes: answer.bytes }
+  return { kind: 'kept', status, headers, body: Buffer.from(answer.body) }
 }

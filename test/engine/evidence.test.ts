@@ -5,7 +5,7 @@ import { type Bench, bench } from '../support/bench.js'
 
 const request = { scope: 'acme', key: 'k-1', input: 1 }
 
-const answering = (status: number): Answer => ({ status, headers: [], body: new TextEncoder().encode(`${status}`) })
+const answering = (status: number): Answer => ({ status, headers: [], body: Buffer.from(`${status}`) })
 
 /** A request whose handler answers with a status, as a door would hand it in. */
 function guardedBy({ policy }: Bench, answer: Answer, options: Partial<PolicyOptions> = {}): Guarded<never> {

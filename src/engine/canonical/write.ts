@@ -63,7 +63,10 @@ class Writer {
 
   #copy(start: number, end: number): void {
     const { bytes } = this.#tree.draft
-    for (let at = start; at < end; at += 1) this.#put(bytes[at] as number)
+    const out = this.#out
+    const shift = this.#length - start
+    for (let at = start; at < end; at += 1) out[at + shift] = bytes[at] as number
+    this.#length = end + shift
   }
 
   #put(byte: number): void {

@@ -56,9 +56,9 @@ export function fingerprinter(options: FingerprintOptions = {}): Fingerprinter {
  * that UTF-8 would not.
  */
 function made({ id, strategy, hashed }: Recipe, source: FingerprintSource, onOpaque: OnOpaque): Fingerprint {
-  const { essence, parameters } = mediaTypeOf(source.mediaType)
-  const about = [domain, id, JSON.stringify(source.subject), JSON.stringify([essence, parameters])]
-  return `${id}:${hashed(framed([...about, ...payloadOf(strategy, source, onOpaque)]))}` as Fingerprint
+  const payload = payloadOf(strategy, source, onOpaque)
+  const parts = [domain, id, JSON.stringify(source.subject), mediaTypeOf(source.mediaType).text, ...payload]
+  return `${id}:${hashed(framed(parts))}` as Fingerprint
 }
 
 /** A former recipe is compared the way it was made, strict or not, and nothing is counted twice. */

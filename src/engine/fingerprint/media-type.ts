@@ -4,6 +4,8 @@ export interface MediaType {
   readonly essence: string
   /** The parameters in one spelling, without a charset that only says UTF-8. */
   readonly parameters: string
+  /** Both as one text, to be hashed. */
+  readonly text: string
 }
 
 /** Nearly all requests of an application name the same one, so the last is kept. */
@@ -14,9 +16,11 @@ export function mediaTypeOf(text: string | undefined): MediaType {
   return last.mediaType
 }
 
-function parsed(text: string | undefined): MediaType {
-  const [essence = '', ...parameters] = (text ?? '').split(';')
-  return { essence: essence.trim().toLowerCase(), parameters: spelled(parameters.map((parameter) => parameter.trim())) }
+function parsed(given: string | undefined): MediaType {
+  const [essence = '', ...parameters] = (given ?? '').split(';')
+  const name = essence.trim().toLowerCase()
+  const others = spelled(parameters.map((parameter) => parameter.trim()))
+  return { essence: name, parameters: others, text: JSON.stringify([name, others]) }
 }
 
 export function isJson({ essence }: MediaType): boolean {

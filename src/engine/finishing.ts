@@ -1,0 +1,205 @@
+import { type Awaitable, isPromise } from '../kernel/awaitable.js'
+import { backoffMs } from '../kernel/backoff.js'
+import { sleep } from '../kernel/clock.js'
+import { HapaxError } from '../kernel/errors.js'
+import { backoffs, defaults } from '../kernel/limits.js'
+import { subjectOf } from './context.js'
+import { type Ending, endingOf, type HandlerResult } from './evidence.js'
+import { kept, keptAnswer } from './held-work.js'
+import { type Answered, type Outcome, unknownOutcome } from './outcome.js'
+import type { Answer, StoredAnswer } from './record.js'
+import { replay } from './replay.js'
+import type { Run } from './running.js'
+import type { Completed } from './store.js'
+
+/** Makes the ending of a run durable, and says what it means for whoever waits. */
+export function finish<Tx>(run: Run<Tx>, result: HandlerResult): Awaitable<Outcome> {
+  const commit = run.work.commitState
+  if (commit.kind === 'committed') {
+    run.lease.stop()
+    if (result.kind === 'threw') tellThrewAfterCommit(run)
+    return ownAnswer(run, commit.answer, commit.expiresAt)
+  }
+  const ending = endingOf(result, run.work.openDoubt, run.guarded)
+  let outcome: Awaitable<Outcome>
+  try {
+    outcome = write(run, ending, result)
+  } catch {
+    return writtenLater(run, ending, result)
+  }
+  if (!isPromise(outcome)) return written(run, outcome)
+  return outcome.then(
+    (outcome) => written(run, outcome),
+    () => writtenLater(run, ending, result),
+  )
+}
+
+function written<Tx>({ lease }: Run<Tx>, outcome: Outcome): Outcome {
+  lease.stop()
+  return outcome
+}
+
+function writtenLater<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): Outcome {
+  void run.context.background.track(keepWriting(run, ending, result))
+  return unwritten(run, ending, result)
+}
+
+/** Writes the ending under the fence and says what it means for the caller. Throws only when the store failed. */
+function write<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): Awaitable<Outcome> {
+  const isSure = run.work.commitState.kind !== 'unsure'
+  if (isSure && ending.kind === 'complete') return complete(run, ending.answer, result)
+  return writeRarely(run, ending, result)
+}
+
+function complete<Tx>(run: Run<Tx>, said: Answer | undefined, result: HandlerResult): Awaitable<Outcome> {
+  const { context, guarded, claim } = run
+  const answer = said === undefined ? unwritable : keptAnswer(said, guarded.policy)
+  const completed = context.store.complete(claim, { answer, answerVersion: guarded.policy.answerVersion })
+  if (isPromise(completed)) return completed.then((completed) => told(run, said, completed, result))
+  return told(run, said, completed, result)
+}
+
+function told<Tx>(
+  run: Run<Tx>,
+  said: Answer | undefined,
+  completed: false | Completed,
+  result: HandlerResult,
+): Awaitable<Outcome> {
+  if (completed === false) return readBack(run, result)
+  return said === undefined ? withheld(run, result) : ownAnswer(run, said, completed.expiresAt)
+}
+
+async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): Promise<Outcome> {
+  const { context, guarded, claim } = run
+  const { store, events } = context
+  const subject = () => subjectOf(guarded)
+  const durable = run.work.commitState.kind === 'unsure' ? await durableAnswer(run) : undefined
+  if (durable !== undefined) return durable
+  switch (ending.kind) {
+    case 'complete':
+      return complete(run, ending.answer, result)
+    case 'fail':
+      if (!(await store.fail(claim, { errorCode: ending.errorCode }))) return readBack(run, result)
+      events.emit('failed', () => ({ ...subject(), errorCode: ending.errorCode }))
+      return notStored(run, result)
+    case 'doubt': {
+      const doubt = { errorCode: ending.errorCode, reconcileAfterMs: defaults.reconcileAfterMs }
+      if (!(await store.doubt(claim, doubt))) return readBack(run, result)
+      events.emit('doubted', () => ({ ...subject(), errorCode: ending.errorCode }))
+      return inDoubt(result)
+    }
+    case 'release':
+      if (!(await store.release(claim))) return readBack(run, result)
+      events.emit('released', subject)
+      return notStored(run, result)
+  }
+}
+
+/** The answer that the record holds for this claim's generation, whoever made it. */
+async function durableAnswer<Tx>({ context, guarded, claim }: Run<Tx>): Promise<Answered | undefined> {
+  const record = await context.store.find(claim)
+  if (record?.generation !== claim.generation || record.state !== 'completed') return undefined
+  return { ...replay(guarded.policy, record), replayed: record.claimId !== claim.claimId }
+}
+
+/** The claim is stale: somebody took over, evidence settled it, or a sweeper found it. The record says which. */
+async function readBack<Tx>(run: Run<Tx>, result: HandlerResult): Promise<Outcome> {
+  const { context, guarded, claim, lease } = run
+  if (!lease.isOver) tellLost(run)
+  const durable = await durableAnswer(run)
+  if (durable !== undefined) return durable
+  const record = await context.store.find(claim)
+  return record?.state === 'unknown' ? inDoubt(result) : claimLost(errorOf(result), guarded.policy.leaseMs)
+}
+
+/** Tries again until the ending is durable or the handler's time is up; then the sweeper finds doubt. */
+async function keepWriting<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): Promise<void> {
+  const { context, guarded, lease } = run
+  const { clock, chance, background, events } = context
+  for (
+    let attempt = 1;
+    clock.elapsed() - lease.startedAt < guarded.policy.maxRunMs && !background.ended.aborted;
+    attempt++
+  ) {
+    await sleep(clock, backoffMs(backoffs.storing, attempt, chance), background.ended)
+    try {
+      const outcome = await write(run, ending, result)
+      if (outcome.kind === 'answered' && outcome.stored) events.emit('completed_late', () => subjectOf(guarded))
+      break
+    } catch {
+      // The store still fails: the next round tries again.
+    }
+  }
+  lease.stop()
+}
+
+/** The first caller gets the whole answer, even one that was too large to be kept. */
+function ownAnswer<Tx>(run: Run<Tx>, answer: Answer, expiresAt: number | undefined): Answered {
+  const { context, guarded, claim } = run
+  const bytes = answer.body.byteLength
+  tellCompleted(run, answer.status, bytes)
+  if (bytes > guarded.policy.maxAnswerBytes) context.events.emit('withheld', () => ({ ...subjectOf(guarded), bytes }))
+  const { generation } = claim
+  return { kind: 'answered', answer: kept(answer), stored: true, replayed: false, generation, expiresAt }
+}
+
+/** Stands for an answer that could not be written down: it has no status that anybody was told. */
+const unwritable: StoredAnswer = { kind: 'withheld', status: 0, headers: [], bytes: 0 }
+
+function withheld<Tx>(run: Run<Tx>, result: HandlerResult): Outcome {
+  tellCompleted(run, unwritable.status, 0)
+  run.context.events.emit('withheld', () => ({ ...subjectOf(run.guarded), bytes: 0 }))
+  const message =
+    'The handler ran once, but what it answered cannot be kept or sent. Do not send it again under a new key.'
+  return { kind: 'refused', error: new HapaxError('answer_withheld', message, { cause: errorOf(result) }) }
+}
+
+function notStored<Tx>({ claim }: Run<Tx>, result: HandlerResult): Outcome {
+  if (result.kind !== 'answered') return { kind: 'threw', error: result.error }
+  const answer = kept(result.answer)
+  const { generation } = claim
+  return { kind: 'answered', answer, stored: false, replayed: false, generation, expiresAt: undefined }
+}
+
+function inDoubt(result: HandlerResult): Outcome {
+  const details = { retryAfterMs: defaults.unknownRetryAfterMs, cause: errorOf(result) }
+  return { kind: 'refused', error: unknownOutcome(details) }
+}
+
+/** What to say while the ending is not durable yet: only an answer that is for good has to wait for that. */
+function unwritten<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): Outcome {
+  if (ending.kind === 'doubt') return inDoubt(result)
+  if (ending.kind !== 'complete') return notStored(run, result)
+  const message = 'Ask again with the same key: the answer will be there once the store is back.'
+  const details = { retryAfterMs: defaults.inProgressRetryAfterMs }
+  return { kind: 'refused', error: new HapaxError('answer_not_stored', message, details) }
+}
+
+function claimLost(cause: unknown, retryAfterMs: number): Outcome {
+  const message = 'This holder lost the key while its handler ran; ask again with the same key for the answer.'
+  return { kind: 'refused', error: new HapaxError('claim_lost', message, { retryAfterMs, cause }) }
+}
+
+/** What is said while the handler runs on. */
+export function inProgressStill(retryAfterMs: number): Outcome {
+  const message = 'The handler still runs, longer than its policy allows.'
+  return { kind: 'refused', error: new HapaxError('idempotency_key_in_progress', message, { retryAfterMs }) }
+}
+
+function errorOf(result: HandlerResult): unknown {
+  return result.kind === 'answered' ? undefined : result.error
+}
+
+function tellCompleted<Tx>({ context, guarded, lease }: Run<Tx>, status: number, bytes: number): void {
+  const runMs = context.clock.elapsed() - lease.startedAt
+  context.events.emit('completed', () => ({ ...subjectOf(guarded), status, bytes, runMs }))
+}
+
+export function tellLost<Tx>({ context, guarded, claim }: Run<Tx>): void {
+  context.events.emit('claim_lost', () => ({ ...subjectOf(guarded), fence: claim.fence }))
+}
+
+function tellThrewAfterCommit<Tx>({ context, guarded }: Run<Tx>): void {
+  const message = `a handler of policy "${guarded.policy.name}" threw after work.commit; the answer that it committed stands.`
+  context.log({ level: 'warn', code: 'threw_after_commit', message })
+}
