@@ -6,23 +6,22 @@ import { isAdded, type Reply } from '../http/port.js'
 type Payload = string | Buffer | Readable | undefined
 
 /** Puts status and headers of an answer into a reply of Fastify, and gives what is to be sent with them. */
-export function payloadOf(answer: Reply, reply: FastifyReply): Payload {
-  return payload(answer, grouped(answer.headers), reply)
-}
-
-/** The same for an answer that says everything: what was set before and is not in it is not sent. */
-export function wholePayloadOf(answer: Reply, reply: FastifyReply): Payload {
-  const lines = grouped(answer.headers)
-  for (const name in reply.getHeaders()) if (!lines.has(name)) reply.removeHeader(name)
-  return payload(answer, lines, reply)
-}
-
-function payload({ status, body }: Reply, lines: ReadonlyMap<string, string[]>, reply: FastifyReply): Payload {
-  for (const [name, values] of lines) setHeader(reply, name, values)
+export function payloadOf({ status, headers, body }: Reply, reply: FastifyReply): Payload {
+  setHeaders(reply, headers)
   reply.code(status)
   // The body is serialised by now. Fastify takes null for no serializer.
   reply.serializer(null as never)
   return asFastifyHasIt(body, reply)
+}
+
+/** The same for an answer that says everything: what was set before and is not in it is not sent. */
+export function wholePayloadOf(answer: Reply, reply: FastifyReply): Payload {
+  for (const name in reply.getHeaders()) if (!isIn(name, answer.headers)) reply.removeHeader(name)
+  return payloadOf(answer, reply)
+}
+
+function isIn(name: string, headers: Reply['headers']): boolean {
+  return headers.some(([given]) => given.length === name.length && given.toLowerCase() === name)
 }
 
 /** As text where it is text, as hooks know it, and otherwise as bytes, so that Fastify adds nothing to its type. */
@@ -42,28 +41,25 @@ function getsCharset(type: string): boolean {
   return type.includes('json') && !type.includes('charset=')
 }
 
-function grouped(headers: Reply['headers']): Map<string, string[]> {
-  const lines = new Map<string, string[]>()
+/** What was set before gives way. Lines of one name come together, and a list that several may add to is joined. */
+function setHeaders(reply: FastifyReply, headers: Reply['headers']): void {
+  const done: string[] = []
   for (const [given, value] of headers) {
     const name = given.toLowerCase()
-    const others = lines.get(name)
-    if (others === undefined) lines.set(name, [value])
-    else others.push(value)
+    if (isAdded(name) || done.includes(name)) addHeader(reply, name, value)
+    else setHeader(reply, name, value)
+    done.push(name)
   }
-  return lines
 }
 
-/** Takes the place of what was set before. A list that several may add to is joined to it. */
-function setHeader(reply: FastifyReply, name: string, values: readonly string[]): void {
-  const value = values.length === 1 ? values[0] : values
-  const before = reply.getHeader(name)
-  if (before === value) return
-  if (isAdded(name) && before !== undefined) {
-    const there = [before].flat().map(String)
-    reply.header(name, [...new Set([...there, ...values])])
-    return
-  }
+function addHeader(reply: FastifyReply, name: string, value: string): void {
+  const there = [reply.getHeader(name) ?? []].flat().map(String)
+  if (there.length === 0) setHeader(reply, name, value)
+  else if (!isAdded(name) || !there.includes(value)) setHeader(reply, name, [...there, value])
+}
+
+function setHeader(reply: FastifyReply, name: string, value: string | string[]): void {
   // Of cookies Fastify keeps those from before, too.
-  if (before !== undefined) reply.removeHeader(name)
+  if (name === 'set-cookie') reply.removeHeader(name)
   reply.header(name, value)
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Reply, refuseEventStream } from '../http/port.js'
 import { isPromise } from '../kernel/awaitable.js'
 import { HapaxError } from '../kernel/errors.js'
-import { type Holder, handBack, type Inside, secondReply } from './second-reply.js'
+import { type Holder, handBack, type Inside, secondReply, setHeaders } from './second-reply.js'
 
 export type Handler = (this: FastifyInstance, request: FastifyRequest, reply: FastifyReply) => unknown
 
@@ -59,10 +59,12 @@ export class HeldReply implements Holder, ProxyHandler<Raw> {
   capture(payload: unknown): void {
     try {
       const sent = payload instanceof Response ? unwrapped(this.#second, payload) : payload
-      const head = { status: this.#status, headers: linesOf(this.#second) }
-      refuseEventStream(head.headers)
-      if (isStream(sent)) collected(sent).then((body) => this.#settle({ ...head, body }), this.fail.bind(this))
-      else this.#settle({ ...head, body: bytesOf(sent) })
+      const status = this.#status
+      const headers = linesOf(this.#second, this.#first.raw)
+      refuseEventStream(headers)
+      const settle = (body: Uint8Array) => this.#settle({ status, headers, body })
+      if (isStream(sent)) collected(sent).then(settle, this.fail.bind(this))
+      else settle(bytesOf(sent))
     } catch (error) {
       this.fail(error)
     }
@@ -136,9 +138,12 @@ function bytesOf(payload: unknown): Buffer {
   return payload === undefined || payload === null ? Buffer.alloc(0) : Buffer.from(payload as string | Uint8Array)
 }
 
-function linesOf(reply: FastifyReply): Reply['headers'] {
+/** What was set on the raw response comes first, as Fastify has it. */
+function linesOf(reply: FastifyReply, raw: Raw): Reply['headers'] {
   const lines: [string, string][] = []
-  for (const [name, value] of Object.entries(reply.getHeaders())) {
+  const headers = raw.getHeaderNames().length === 0 ? setHeaders(reply) : reply.getHeaders()
+  for (const name in headers) {
+    const value = headers[name]
     if (Array.isArray(value)) for (const line of value) lines.push([name, line])
     else if (value !== undefined) lines.push([name, String(value)])
   }

@@ -43,6 +43,11 @@ export function handBack(second: Inside, reply: FastifyReply): void {
   first.code(second.statusCode)
 }
 
+/** The headers that were set by a reply, without those of the raw response. Not a copy. */
+export function setHeaders(reply: FastifyReply): Readonly<Record<string, string | number | string[] | undefined>> {
+  return (reply as Inside)[symbols(reply).headers] as Record<string, string>
+}
+
 /** How far Fastify has come with a reply is nothing for another one. */
 function isFastifys(name: string | symbol): boolean {
   return typeof name === 'string' ? name === 'raw' : name.description?.startsWith('fastify.reply.') === true

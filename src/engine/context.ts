@@ -11,6 +11,7 @@ import type { Flights } from './flights.js'
 import type { Guarded } from './guarded.js'
 import type { Limiter } from './limiter.js'
 import type { Opening } from './opening.js'
+import type { Pulse } from './pulse.js'
 import type { Quotas } from './quotas.js'
 import type { Store } from './store.js'
 
@@ -29,6 +30,7 @@ export interface Context<Tx> {
   readonly abandoned: Abandoned
   readonly background: Background
   readonly flights: Flights
+  readonly pulse: Pulse
   readonly breaker: Breaker
   /** `undefined` when nobody has a quota. */
   readonly quotas: Quotas | undefined

@@ -1,4 +1,4 @@
-import { type Awaitable, isPromise } from '../kernel/awaitable.js'
+import type { Awaitable } from '../kernel/awaitable.js'
 import { type Chance, systemChance } from '../kernel/chance.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
 import { type Duration, parseDuration } from '../kernel/duration.js'
@@ -20,6 +20,7 @@ import { opening } from './opening.js'
 import type { Outcome } from './outcome.js'
 import { type Accepted, type Done, errorToAnswer, plainResult, plainSource, valueToAnswer } from './plain.js'
 import { type Concurrency, type Policy, type PolicyOptions, policyOf } from './policy.js'
+import { pulse } from './pulse.js'
 import { type QuotaOptions, quotasOf } from './quotas.js'
 import type { RecordName, StoredRecord } from './record.js'
 import { type ScopeParts, scopeOf } from './scope.js'
@@ -89,8 +90,7 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
 
   function guard(guarded: Guarded<Tx>): Awaitable<Outcome> {
     if (closing !== undefined) return { kind: 'refused', error: new HapaxError('engine_closed') }
-    const outcome = execute(context, guarded)
-    return isPromise(outcome) ? context.background.track(outcome) : outcome
+    return execute(context, guarded)
   }
 
   async function find(name: RecordName): Promise<StoredRecord | undefined> {
@@ -103,6 +103,7 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
 
   async function closeOnce(): Promise<void> {
     await context.background.drain(defaults.drainMs, defaults.lastWordsMs)
+    context.pulse.stop()
     await context.opening.close()
   }
 
@@ -159,6 +160,7 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
     abandoned: abandoned(bounded, clock, chance, inBackground),
     background: inBackground,
     flights: flights(),
+    pulse: pulse(clock),
     breaker: breaker(clock, chance, events),
     quotas: options.quotas === undefined ? undefined : quotasOf(options.quotas, { clock, store: bounded, events }),
     replays: options.replays === undefined ? undefined : limiterOf(options.replays, 'replays'),

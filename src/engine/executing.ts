@@ -29,7 +29,8 @@ export function execute<Tx>(context: Context<Tx>, guarded: Guarded<Tx>): Awaitab
   } catch (error) {
     return refusal(error)
   }
-  if (policy.concurrency === 'wait') return executeOrShare(context, guarded, fingerprint, deadline)
+  if (policy.concurrency === 'wait')
+    return context.background.track(executeOrShare(context, guarded, fingerprint, deadline))
   return judge(context, guarded, fingerprint, { attempt: 1, deadline })
 }
 
@@ -65,9 +66,12 @@ function judge<Tx>(
     return unasked(context, guarded, error)
   }
   if (!isPromise(asked)) return act(context, guarded, fingerprint, asked, waited)
-  return asked.then(
-    (asked) => act(context, guarded, fingerprint, asked, waited),
-    (error: unknown) => unasked(context, guarded, error),
+  // A run that has begun is counted as under way by itself; what waits for the store is counted here.
+  return context.background.track(
+    asked.then(
+      (asked) => act(context, guarded, fingerprint, asked, waited),
+      (error: unknown) => unasked(context, guarded, error),
+    ),
   )
 }
 

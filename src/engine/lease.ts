@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import type { BoundedStore } from './bounded-store.js'
 import type { Policy } from './policy.js'
+import type { Due, Pulse } from './pulse.js'
 import type { Claim } from './record.js'
 
 /** Who is told how a lease ends. */
@@ -15,6 +16,7 @@ export interface Holder {
 export interface Surroundings {
   readonly store: Pick<BoundedStore, 'renew'>
   readonly clock: Clock
+  readonly pulse: Pulse
 }
 
 /**
@@ -22,9 +24,9 @@ export interface Surroundings {
  * the lease is over is for the store to say; here only the time since the last good renewal was *sent* counts, on
  * the monotonic clock and by a timer that no silent store holds up, so that this side gives up first.
  *
- * Every request has one, and most end before the first renewal: until then it is one object and one timer.
+ * Every request has one, and most end before the first renewal: until then it is one object and has no timer of its own.
  */
-export class Lease {
+export class Lease implements Due {
   readonly #claim: Claim
   readonly #policy: Policy
   readonly #around: Surroundings
@@ -32,7 +34,9 @@ export class Lease {
   /** When the claim was asked for, on the monotonic clock: the lease cannot have begun before. */
   readonly #askedAt: number
   readonly startedAt: number
-  #cancelRenewal: () => void
+  /** When it is renewed for the first time, or overrun. */
+  readonly dueAt: number
+  #cancelRenewal = nothing
   #cancelExpiry = nothing
   #cancelMaxRun = nothing
   #isStopped = false
@@ -40,14 +44,14 @@ export class Lease {
   #controller: AbortController | undefined
 
   constructor(claim: Claim, policy: Policy, askedAt: number, around: Surroundings, holder: Holder) {
-    const { clock } = around
     this.#claim = claim
     this.#policy = policy
     this.#around = around
     this.#holder = holder
     this.#askedAt = askedAt
-    this.startedAt = clock.elapsed()
-    this.#cancelRenewal = clock.after(Math.min(policy.leaseMs / 3, policy.maxRunMs), () => this.#begin())
+    this.startedAt = around.clock.elapsed()
+    this.dueAt = this.startedAt + Math.min(policy.leaseMs / 3, policy.maxRunMs)
+    around.pulse.add(this)
   }
 
   /**
@@ -75,18 +79,13 @@ export class Lease {
   stop(): void {
     if (this.#isStopped) return
     this.#isStopped = true
+    this.#around.pulse.remove(this)
     this.#cancelRenewal()
     this.#cancelExpiry()
     this.#cancelMaxRun()
   }
 
-  #lose(message: string): void {
-    if (this.#isStopped) return
-    this.#holder.lost()
-    this.end(new HapaxError('claim_lost', message))
-  }
-
-  #begin(): void {
+  due(): void {
     const { clock } = this.#around
     const leftMs = this.startedAt + this.#policy.maxRunMs - clock.elapsed()
     this.#cancelMaxRun = clock.after(Math.max(0, leftMs), () => {
@@ -95,6 +94,12 @@ export class Lease {
     })
     this.#expireAfter(this.#askedAt)
     void this.#renew()
+  }
+
+  #lose(message: string): void {
+    if (this.#isStopped) return
+    this.#holder.lost()
+    this.end(new HapaxError('claim_lost', message))
   }
 
   #expireAfter(sentAt: number): void {

@@ -36,9 +36,9 @@ export function runClaimed<Tx>(
 ): Awaitable<Outcome> {
   const now = context.clock.elapsed()
   if (now - askedAt < guarded.policy.leaseMs / 3) return started(context, guarded, won, askedAt)
-  return renewed(context, guarded.policy, won).then((isHeld) =>
-    isHeld ? started(context, guarded, won, now) : nothingRan('claim_lost', guarded.policy.leaseMs),
-  )
+  return context.background
+    .track(renewed(context, guarded.policy, won))
+    .then((isHeld) => (isHeld ? started(context, guarded, won, now) : nothingRan('claim_lost', guarded.policy.leaseMs)))
 }
 
 function started<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, won: Won, askedAt: number): Promise<Outcome> {
@@ -60,9 +60,10 @@ function tellStart<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>, { kind, re
 
 /** What a client should not use as a key is told of once, when it is new. */
 function tellPoorKey<Tx>(events: Emitter, guarded: Guarded<Tx>): void {
-  const shape = personalShape(guarded.key)
+  const shape = events.hears('key_looks_personal') ? personalShape(guarded.key) : undefined
   if (shape !== undefined) events.emit('key_looks_personal', () => ({ ...subjectOf(guarded), shape }))
-  if (looksGuessable(guarded.key)) events.emit('key_looks_guessable', () => subjectOf(guarded))
+  if (events.hears('key_looks_guessable') && looksGuessable(guarded.key))
+    events.emit('key_looks_guessable', () => subjectOf(guarded))
 }
 
 async function renewed<Tx>({ store, abandoned }: Context<Tx>, { leaseMs }: Policy, { claim }: Won): Promise<boolean> {

@@ -42,9 +42,13 @@ export function scopeOf(parts: string | ScopeParts | undefined): Scope {
 function escaped(parts: Partial<ScopeParts>, name: keyof ScopeParts): string {
   const part: unknown = parts[name]
   if (typeof part !== 'string' || part === '') throw invalid(`its ${name} is no text`)
+  if (plain.test(part)) return part
   if (!part.isWellFormed()) throw invalid(`its ${name} holds a lone surrogate`)
   return encodeURIComponent(part)
 }
+
+/** What would be escaped to itself. */
+const plain = /^[\w.~-]+$/
 
 function invalid(why: string): HapaxError {
   return new HapaxError('scope_invalid', `The scope cannot be used: ${why}. Give ids, like { tenant, principal }.`)

@@ -45,9 +45,10 @@ export function parseKeyHeader(
   lines: string | readonly string[] | undefined,
   rules: KeyHeaderRules = {},
 ): IdempotencyKey {
-  const [value, ...others] = typeof lines === 'string' ? [lines] : (lines ?? [])
+  const value = typeof lines === 'string' ? lines : lines?.[0]
   if (value === undefined) return keyOf(undefined, rules)
-  if (others.length > 0) throw malformed('The key header was sent more than once; send one line.')
+  if (typeof lines !== 'string' && lines !== undefined && lines.length > 1)
+    throw malformed('The key header was sent more than once; send one line.')
   refuseOverlong(value, rules)
   const text = keyText(value, rules.syntax ?? 'lenient')
   if (text === '') throw malformed('The key is empty. Send a UUID made once per operation, or no header at all.')
@@ -68,6 +69,7 @@ function keyText(value: string, syntax: KeySyntax): string {
     case 'raw':
       return withoutComma(trimmed(value))
     case 'lenient': {
+      if (plainToken.test(value)) return value
       const text = trimmed(value)
       return text.startsWith('"') ? stringItem(text) : rawToken(text)
     }
@@ -91,6 +93,9 @@ function bareItem(value: string): unknown {
     )
   }
 }
+
+/** What nearly all keys are: nothing to trim, to unquote or to refuse. */
+const plainToken = /^[\w.~:+/=-]+$/
 
 /**
  * Written out, because a structured-field parser is no judge of raw keys: it reads a UUID that begins with a letter as

@@ -7,24 +7,33 @@ export interface Clock {
   now(): number
   /** Milliseconds on a clock that never goes back; only differences mean something. */
   elapsed(): number
-  /** Calls back once after `ms`. The function returned cancels it. */
-  after(ms: number, callback: () => void): () => void
+  /**
+   * Calls back once after `ms`. The function returned cancels it. One that waits weakly keeps no process alive that has
+   * nothing else to do.
+   */
+  after(ms: number, callback: () => void, how?: 'weakly'): () => void
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
-  after(ms, callback) {
-    let timer: ReturnType<typeof setTimeout>
-    const wait = (leftMs: number) => {
-      timer = setTimeout(
-        () => (leftMs > longestMs ? wait(leftMs - longestMs) : callback()),
-        Math.min(leftMs, longestMs),
-      )
-    }
-    wait(ms)
+  after(ms, callback, how) {
+    if (ms > longestMs) return afterLong(ms, callback, how)
+    const timer = setTimeout(callback, ms)
+    if (how === 'weakly') timer.unref()
     return () => clearTimeout(timer)
   },
+}
+
+function afterLong(ms: number, callback: () => void, how: 'weakly' | undefined): () => void {
+  let cancel = systemClock.after(
+    longestMs,
+    () => {
+      cancel = systemClock.after(ms - longestMs, callback, how)
+    },
+    how,
+  )
+  return () => cancel()
 }
 
 /** What a timer can hold, about 24 days; a longer one would fire at once. */

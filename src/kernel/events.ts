@@ -106,6 +106,8 @@ export type Listener<Name extends EventName> = (event: Events[Name]) => unknown
 export interface Emitter {
   /** Hears every event of this name; the function returned stops it. */
   on<Name extends EventName>(name: Name, listener: Listener<Name>): () => void
+  /** Whether somebody listens: what is only looked at to be told need not be looked at otherwise. */
+  hears(name: EventName): boolean
   /** `event` is built only if somebody listens. */
   emit<Name extends EventName>(name: Name, event: () => Events[Name]): void
 }
@@ -129,6 +131,7 @@ export function emitter(log: Log): Emitter {
       listeners.set(name, heard.add(listener))
       return () => heard.delete(listener)
     },
+    hears: (name) => (listeners.get(name)?.size ?? 0) > 0,
     emit(name, event) {
       const heard = listeners.get(name)
       if (heard === undefined || heard.size === 0) return
