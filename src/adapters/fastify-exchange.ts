@@ -38,11 +38,11 @@ export class FastifyExchange<Tx> implements Exchange<Tx> {
     return body()
   }
 
-  run(work: Work<Tx>): Promise<unknown> {
+  run(work: Work<Tx>): Awaitable<unknown> {
     this.#request.work = work
     this.#held = new HeldReply(this.#reply)
     this.#held.start(this.#handler, this.#request)
-    return this.#held.ended
+    return this.#held.said ?? this.#held.ended
   }
 
   captured(value: unknown): Awaitable<Reply> {

@@ -14,25 +14,27 @@ type Raw = FastifyReply['raw']
  */
 export class HeldReply implements Holder, ProxyHandler<Raw> {
   readonly raw: Raw
-  /** Resolves with what the handler said; rejects with what it threw. */
-  readonly ended: Promise<Reply>
   isSent = false
   said: Reply | undefined
   readonly #first: FastifyReply
   readonly #second: Inside
   #status: number
-  #end: (said: Reply) => void = () => {}
-  #fail: (error: unknown) => void = () => {}
+  #failure: { readonly error: unknown } | undefined
+  #ended: Waiting | undefined
 
   constructor(reply: FastifyReply) {
     this.raw = new Proxy(reply.raw, this)
     this.#first = reply
     this.#status = reply.statusCode
-    this.ended = new Promise((resolve, reject) => {
-      this.#end = resolve
-      this.#fail = reject
-    })
     this.#second = secondReply(reply, this)
+  }
+
+  /** Resolves with what the handler said; rejects with what it threw. Made when somebody has to wait for it. */
+  get ended(): Promise<Reply> {
+    if (this.said !== undefined) return Promise.resolve(this.said)
+    if (this.#failure !== undefined) return Promise.reject(this.#failure.error)
+    this.#ended ??= waiting()
+    return this.#ended.promise
   }
 
   /** Calls the handler and takes what it gives, as Fastify does. */
@@ -72,8 +74,10 @@ export class HeldReply implements Holder, ProxyHandler<Raw> {
 
   fail(error: unknown): void {
     this.isSent = true
-    if (this.said === undefined) this.#fail(error)
-    else this.#second.log.error({ err: error }, 'The handler failed after it had answered.')
+    if (this.said === undefined) {
+      this.#failure ??= { error }
+      this.#ended?.reject(error)
+    } else this.#second.log.error({ err: error }, 'The handler failed after it had answered.')
   }
 
   refuse(what: string): void {
@@ -102,9 +106,25 @@ export class HeldReply implements Holder, ProxyHandler<Raw> {
   }
 
   #settle(said: Reply): void {
+    if (this.#failure !== undefined || this.said !== undefined) return
     this.said = said
-    this.#end(said)
+    this.#ended?.resolve(said)
   }
+}
+
+/** Somebody who waits for a handler that has neither answered nor failed yet. */
+interface Waiting {
+  readonly promise: Promise<Reply>
+  readonly resolve: (said: Reply) => void
+  readonly reject: (error: unknown) => void
+}
+
+function waiting(): Waiting {
+  let settle: Omit<Waiting, 'promise'> | undefined
+  const promise = new Promise<Reply>((resolve, reject) => {
+    settle = { resolve, reject }
+  })
+  return { promise, ...(settle as unknown as Omit<Waiting, 'promise'>) }
 }
 
 const writes: ReadonlySet<string | symbol> = new Set([

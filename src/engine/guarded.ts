@@ -13,7 +13,7 @@ export interface Guarded<Tx> extends RecordName {
   readonly minted?: true | undefined
   readonly policy: Policy
   readonly source: FingerprintSource
-  handler(work: Work<Tx>): Promise<unknown>
+  handler(work: Work<Tx>): Awaitable<unknown>
   /** May take its time: the body of a response is read as it comes. */
   toAnswer(value: unknown): Awaitable<Answer>
   /** Whether this caller may be given an answer that was made before, for whoever asked then. Without it he may. */

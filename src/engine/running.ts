@@ -1,4 +1,4 @@
-import { type Awaitable, isPromise } from '../kernel/awaitable.js'
+import { type Awaitable, attempted, isPromise } from '../kernel/awaitable.js'
 import { HapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
 import { looksGuessable } from '../kernel/guessable.js'
@@ -41,10 +41,10 @@ export function runClaimed<Tx>(
     .then((isHeld) => (isHeld ? started(context, guarded, won, now) : nothingRan('claim_lost', guarded.policy.leaseMs)))
 }
 
-function started<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, won: Won, askedAt: number): Promise<Outcome> {
+function started<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, won: Won, askedAt: number): Awaitable<Outcome> {
   if (context.background.ended.aborted) return givenBack(context, won, guarded.policy.leaseMs)
   tellStart(context, guarded, won)
-  return new Promise((resolve, reject) => new Run(context, guarded, won, askedAt, resolve, reject).start())
+  return new Run(context, guarded, won, askedAt).outcome()
 }
 
 function tellStart<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>, { kind, record }: Won): void {
@@ -92,37 +92,33 @@ export class Run<Tx> implements Task, Holder {
   readonly claim: Claim
   readonly lease: Lease
   readonly work: HeldWork<Tx>
-  readonly #tell: (outcome: Outcome) => void
-  readonly #break: (error: unknown) => void
+  /** Tells who waits, once somebody does. */
+  #tell: (outcome: Outcome) => void = nobody
 
-  constructor(
-    context: Context<Tx>,
-    guarded: Guarded<Tx>,
-    { claim, record }: Won,
-    askedAt: number,
-    tell: (outcome: Outcome) => void,
-    breakOff: (error: unknown) => void,
-  ) {
+  constructor(context: Context<Tx>, guarded: Guarded<Tx>, { claim, record }: Won, askedAt: number) {
     this.context = context
     this.guarded = guarded
     this.claim = claim
     this.lease = new Lease(claim, guarded.policy, askedAt, context, this)
     this.work = new HeldWork(context.wholeStore, guarded, claim, record, this.lease)
-    this.#tell = tell
-    this.#break = breakOff
     context.background.enter(this)
   }
 
-  /** Calls the handler. Who waits is told when the ending is durable, or when the handler has run for longer than it may. */
-  start(): void {
-    try {
-      this.guarded.handler(this.work).then(
-        (value) => this.#hear('returned', value),
-        (error: unknown) => this.#hear('threw', error),
-      )
-    } catch (error) {
-      this.#hear('threw', error)
-    }
+  /**
+   * Calls the handler. The outcome is here when the ending is durable, or when the handler has run for longer than it may.
+   * Where nothing had to be waited for, it is here at once.
+   */
+  outcome(): Awaitable<Outcome> {
+    const outcome = attempted(
+      () => this.#finished(),
+      (error) => {
+        this.context.background.leave(this)
+        throw error
+      },
+    )
+    if (isPromise(outcome)) return this.#awaited(outcome)
+    this.context.background.leave(this)
+    return outcome
   }
 
   lost(): void {
@@ -138,29 +134,28 @@ export class Run<Tx> implements Task, Holder {
     this.lease.end(new HapaxError('engine_closed'))
   }
 
-  /** Whatever goes wrong on the way is told to who waits. */
-  #hear(how: 'returned' | 'threw', what: unknown): void {
+  #awaited(outcome: Promise<Outcome>): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      this.#tell = resolve
+      outcome.then((outcome) => {
+        this.context.background.leave(this)
+        resolve(outcome)
+      }, reject)
+    })
+  }
+
+  #finished(): Awaitable<Outcome> {
+    let value: Awaitable<unknown>
     try {
-      const outcome = how === 'returned' ? this.#returned(what) : this.#threw(what)
-      if (isPromise(outcome))
-        outcome.then(
-          (outcome) => this.#end(outcome),
-          (error: unknown) => this.#fail(error),
-        )
-      else this.#end(outcome)
+      value = this.guarded.handler(this.work)
     } catch (error) {
-      this.#fail(error)
+      return this.#threw(error)
     }
-  }
-
-  #end(outcome: Outcome): void {
-    this.context.background.leave(this)
-    this.#tell(outcome)
-  }
-
-  #fail(error: unknown): void {
-    this.context.background.leave(this)
-    this.#break(error)
+    if (!isPromise(value)) return this.#returned(value)
+    return value.then(
+      (value) => this.#returned(value),
+      (error: unknown) => this.#threw(error),
+    )
   }
 
   /** Nothing may be made of an answer while a commit is under way that the handler did not wait for. */
@@ -200,3 +195,5 @@ export class Run<Tx> implements Task, Holder {
     return isTurnedAway ? { kind: 'answered', answer: commit.answer } : { kind: 'threw', error }
   }
 }
+
+function nobody(): void {}

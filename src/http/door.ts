@@ -101,7 +101,7 @@ class Passage<Tx, Request> implements Guarded<Tx> {
     return this.#engine.execute(this)
   }
 
-  handler(work: Work<Tx>): Promise<unknown> {
+  handler(work: Work<Tx>): Awaitable<unknown> {
     return this.#exchange.run(work)
   }
 

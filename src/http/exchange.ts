@@ -17,8 +17,8 @@ export interface Exchange<Tx> {
   lines(name: string): readonly string[]
   /** The body as it came. Rejects with `body_too_large` as soon as it is longer than `limit`. */
   body(limit: number): Awaitable<Uint8Array>
-  /** Lets the application answer. */
-  run(work: Work<Tx>): Promise<unknown>
+  /** Lets the application answer. What it has answered by then need not be a promise. */
+  run(work: Work<Tx>): Awaitable<unknown>
   /** What the application answered, given what `run` or `work.commit` gave. */
   captured(value: unknown): Awaitable<Reply>
 }
