@@ -11,6 +11,7 @@ import type { Work } from '../engine/work.js'
 import { type Awaitable, after, attempted, isPromise } from '../kernel/awaitable.js'
 import { systemChance } from '../kernel/chance.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import { inTurn } from '../kernel/turn.js'
 import { decoded } from './content-encoding.js'
 import type { Exchange, Handled, Reply } from './exchange.js'
 import { exposed } from './exposed.js'
@@ -63,9 +64,47 @@ class Passage<Tx, Request> implements Guarded<Tx> {
   }
 
   handled(): Awaitable<Handled<Tx>> {
+    let body: Awaitable<Uint8Array>
+    try {
+      body = this.#entered()
+    } catch (error) {
+      return this.#told(error)
+    }
+    if (!isPromise(body)) return this.#gathered(body)
+    return body.then(
+      (body) => this.#gathered(body),
+      (error: unknown) => this.#told(error),
+    )
+  }
+
+  /** A request without a key is guarded by one of its own, so that its handler holds a work all the same. */
+  #entered(): Awaitable<Uint8Array> {
+    const key = keyIn(this.#exchange, this.#route)
+    if (key === undefined) this.minted = true
+    this.key = key ?? keyOf(systemChance.id())
+    const parts = this.#route.scope(this.#request)
+    return isPromise(parts) ? parts.then((parts) => this.#scoped(parts)) : this.#scoped(parts)
+  }
+
+  #scoped(parts: string | ScopeParts): Awaitable<Uint8Array> {
+    this.scope = scopeOf(parts)
+    const body = this.#exchange.body(this.#route.bodyLimit)
+    return isPromise(body) ? body.then((body) => this.#decoded(body)) : this.#decoded(body)
+  }
+
+  #decoded(body: Uint8Array): Awaitable<Uint8Array> {
+    return decoded(body, this.#exchange.lines('content-encoding'), this.#route.bodyLimit)
+  }
+
+  #gathered(body: Uint8Array): Promise<Handled<Tx>> {
+    this.source = new Source(this.#exchange, body)
+    return inTurn(() => this.#executed())
+  }
+
+  #executed(): Awaitable<Handled<Tx>> {
     let outcome: Awaitable<Outcome>
     try {
-      outcome = this.#execute()
+      outcome = this.#engine.execute(this)
     } catch (error) {
       return this.#told(error)
     }
@@ -74,31 +113,6 @@ class Passage<Tx, Request> implements Guarded<Tx> {
       (outcome) => this.#ended(outcome),
       (error: unknown) => this.#told(error),
     )
-  }
-
-  /** A request without a key is guarded by one of its own, so that its handler holds a work all the same. */
-  #execute(): Awaitable<Outcome> {
-    const key = keyIn(this.#exchange, this.#route)
-    if (key === undefined) this.minted = true
-    this.key = key ?? keyOf(systemChance.id())
-    const parts = this.#route.scope(this.#request)
-    return isPromise(parts) ? parts.then((parts) => this.#scoped(parts)) : this.#scoped(parts)
-  }
-
-  #scoped(parts: string | ScopeParts): Awaitable<Outcome> {
-    this.scope = scopeOf(parts)
-    const body = this.#exchange.body(this.#route.bodyLimit)
-    return isPromise(body) ? body.then((body) => this.#read(body)) : this.#read(body)
-  }
-
-  #read(encoded: Uint8Array): Awaitable<Outcome> {
-    const body = decoded(encoded, this.#exchange.lines('content-encoding'), this.#route.bodyLimit)
-    return isPromise(body) ? body.then((body) => this.#asked(body)) : this.#asked(body)
-  }
-
-  #asked(body: Uint8Array): Awaitable<Outcome> {
-    this.source = new Source(this.#exchange, body)
-    return this.#engine.execute(this)
   }
 
   handler(work: Work<Tx>): Awaitable<unknown> {

@@ -45,6 +45,8 @@ export const defaults = {
 } as const
 
 export const limits = {
+  /** So many requests of one turn are handled before the first of them is answered: some milliseconds. */
+  together: 128,
   /** Stripe's bound; fits every client seen so far. */
   keyLength: 255,
   /** Tenant, principal, credential and route together, escaped. */

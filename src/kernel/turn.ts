@@ -1,0 +1,48 @@
+import { AsyncResource } from 'node:async_hooks'
+import { setImmediate } from 'node:timers'
+import type { Awaitable } from './awaitable.js'
+import { limits } from './limits.js'
+
+/**
+ * Runs a step at the end of this turn of the event loop, right behind those that were asked for before it. A server reads
+ * many requests in one turn; taken one by one, with all that node and the kernel do between two of them, each finds the
+ * processor's caches cold and takes twice as long (docs/internals/decisions/0017).
+ *
+ * The step runs in the caller's own async context. What it throws is told to its caller alone.
+ */
+export function inTurn<T>(step: () => Awaitable<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const isFirst = waiting.push(new Waiting(step, resolve as (value: unknown) => void, reject)) === 1
+    if (isFirst) setImmediate(runTogether)
+  })
+}
+
+class Waiting extends AsyncResource {
+  readonly #step: () => unknown
+  readonly #resolve: (value: unknown) => void
+  readonly #reject: (error: unknown) => void
+
+  constructor(step: () => unknown, resolve: (value: unknown) => void, reject: (error: unknown) => void) {
+    super('HapaxInTurn')
+    this.#step = step
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  run(): void {
+    try {
+      this.#resolve(this.runInAsyncScope(this.#step))
+    } catch (error) {
+      this.#reject(error)
+    }
+  }
+}
+
+const waiting: Waiting[] = []
+
+/** Those who wait hear of it after the last: what they do then is done one by one again. */
+function runTogether(): void {
+  const now = waiting.splice(0, limits.together)
+  if (waiting.length > 0) setImmediate(runTogether)
+  for (const one of now) one.run()
+}
