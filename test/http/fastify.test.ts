@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
@@ -328,4 +329,21 @@ test('a request by inject is guarded like one from the wire', async () => {
     expect(response.json()).toEqual({ cents: 5 })
   }
   expect(runs.count).toBe(1)
+})
+
+test('requests that come together each run in the context of their own', async () => {
+  const tenants = new AsyncLocalStorage<string>()
+  const app = application()
+  app.addHook('onRequest', (request, _reply, done) => tenants.run(String(request.headers['x-tenant']), done))
+  const handler = async () => ({
+    hook: tenants.getStore(),
+    later: await Promise.resolve().then(() => tenants.getStore()),
+  })
+  app.post('/payments', guard(engine({ store: memoryStore() }), options, { handler }))
+  const url = await served(app)
+  const asked = Array.from({ length: 20 }, async (_, number) => {
+    const answer = await post(url, `together-${number}`, { headers: { 'X-Tenant': `t${number}` } })
+    expect(await answer.json()).toEqual({ hook: `t${number}`, later: `t${number}` })
+  })
+  await Promise.all(asked)
 })

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { sleep, systemClock, within } from '../../src/kernel/clock.js'
 import { manualClock } from '../support/manual-clock.js'
@@ -59,4 +60,10 @@ test('the system clock calls back, and not when cancelled', async () => {
   expect(called).toEqual([])
   expect(systemClock.elapsed()).toBeGreaterThan(0)
   expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1_000)
+})
+
+test('a timer that waits weakly keeps no process alive', () => {
+  const clock = new URL('../../dist/kernel/clock.js', import.meta.url).href
+  const program = `import { systemClock } from '${clock}'; systemClock.after(30_000, () => {}, 'weakly')`
+  expect(spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 10_000 }).status).toBe(0)
 })

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { count } from '../../scripts/count.mjs'
 import type { Part } from '../../scripts/parts.mjs'
-import { reportSkips, resultsOf } from '../../scripts/vitest.mjs'
+import { reportFailures, reportSkips, resultsOf } from '../../scripts/vitest.mjs'
 
 const part = (name: string, outcome: Part['outcome']): Part => ({ name, outcome, ms: 1 })
 
@@ -61,4 +61,18 @@ describe('a skipped test', () => {
   test('without a reason fails the run', () => {
     expect(skips('keeps rows').passed).toBe(false)
   })
+})
+
+test('what failed is said once more at the end, with its reason', () => {
+  const complain = vi.spyOn(console, 'error').mockReturnValue()
+  const failed = { title: 'b', status: 'failed', failureMessages: ['Error: broken\n    at b.ts:1'] }
+  reportFailures(resultsOf(report('failed', { title: 'a', status: 'passed' }, failed)))
+  reportFailures(resultsOf(report('failed')))
+  const said = complain.mock.calls.flat()
+  complain.mockRestore()
+  expect(said).toEqual([
+    '\n✗ test/a.test.ts:3 a store › b',
+    'Error: broken\n    at b.ts:1',
+    '\n✗ test/a.test.ts could not be run',
+  ])
 })
