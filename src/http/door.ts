@@ -4,7 +4,7 @@ import type { Guarded } from '../engine/guarded.js'
 import { type IdempotencyKey, keyOf } from '../engine/key.js'
 import type { Answered, Outcome } from '../engine/outcome.js'
 import type { Policy } from '../engine/policy.js'
-import type { Answer, StoredAnswer } from '../engine/record.js'
+import type { Answer } from '../engine/record.js'
 import { type Scope, type ScopeParts, scopeOf } from '../engine/scope.js'
 import { emptyWork } from '../engine/unprotected.js'
 import type { Work } from '../engine/work.js'
@@ -18,10 +18,11 @@ import { exposed } from './exposed.js'
 import { parseKeyHeader } from './header.js'
 import { keptHeaders, reframed } from './kept-headers.js'
 import { problemReply } from './problem.js'
+import { acceptedReply, storedReply, wholeReply, withheldReply } from './replies.js'
+import { RequestSource } from './request-source.js'
 import type { Route } from './route.js'
 import { sendable } from './sendable.js'
-import { acceptedStatus, isOurs } from './statuses.js'
-import { subjectOf } from './target.js'
+import { isOurs } from './statuses.js'
 
 /**
  * The one door. Every adapter hands its exchange in here, and sends what comes out, after it is durable: route, key,
@@ -97,7 +98,7 @@ class Passage<Tx, Request> implements Guarded<Tx> {
   }
 
   #gathered(body: Uint8Array): Promise<Handled<Tx>> {
-    this.source = new Source(this.#exchange, body)
+    this.source = new RequestSource(this.#exchange, body)
     return inTurn(() => this.#executed())
   }
 
@@ -148,11 +149,8 @@ class Passage<Tx, Request> implements Guarded<Tx> {
         return this.#threw(outcome.error)
       case 'refused':
         return this.#told(outcome.error)
-      case 'accepted': {
-        const retryAfter = String(Math.max(1, Math.ceil(outcome.retryAfterMs / 1_000)))
-        const headers = [['Location', this.#route.statusAt], ['Retry-After', retryAfter], noStore] as const
-        return this.#reply({ status: acceptedStatus, headers, body: new Uint8Array() })
-      }
+      case 'accepted':
+        return this.#reply(acceptedReply(outcome.retryAfterMs, this.#route.statusAt))
       case 'answered':
         return this.#answered(outcome)
     }
@@ -169,28 +167,16 @@ class Passage<Tx, Request> implements Guarded<Tx> {
 
   #answered({ answer, replayed, expiresAt }: Answered): Awaitable<Handled<Tx>> {
     // Nobody sent a key that was minted, so nobody is told how long it lives.
-    const expires = expiresAt === undefined || this.minted ? none : [expiry(expiresAt)]
+    const until = this.minted ? undefined : expiresAt
     const whole = this.#said.find(({ headers }) => headers === answer.headers)?.reply
-    if (whole !== undefined) {
-      const { status, headers, body } = whole
-      return this.#reply({ status, headers: [...headers, ...expires], body })
-    }
-    if (answer.kind === 'withheld') return this.#reply(withheldReply(answer, this.#route))
-    if (replayed) return this.#replayed(answer, expires)
-    const { status, headers, body } = answer
-    return this.#reply({ status, headers: [...withoutCaching(headers), ...expires, noStore], body })
+    if (whole !== undefined) return this.#reply(wholeReply(whole, until))
+    if (answer.kind === 'withheld') return this.#reply(withheldReply(answer, this.#route.profile))
+    return replayed ? this.#replayed(answer, until) : this.#reply(storedReply(answer, [], until))
   }
 
-  #replayed(answer: Answer, expires: Reply['headers']): Awaitable<Handled<Tx>> {
+  #replayed(answer: Answer, until: number | undefined): Awaitable<Handled<Tx>> {
     const { replay, profile } = this.#route
-    const marked = (stored: Reply) => {
-      const { status, headers, body } = sendable(stored)
-      return this.#reply({
-        status,
-        headers: [...withoutCaching(headers), ...profile.replayed, ...expires, noStore],
-        body,
-      })
-    }
+    const marked = (stored: Reply) => this.#reply(storedReply(sendable(stored), profile.replayed, until))
     return attempted(
       () => after(replay(answer, this.#request), marked),
       (error) => this.#told(error),
@@ -219,27 +205,6 @@ interface Captured {
   readonly reply: Reply
 }
 
-/** What requests are told apart by. */
-class Source<Tx> implements FingerprintSource {
-  readonly subject: readonly string[]
-  readonly mediaType: string | undefined
-  readonly body: Uint8Array
-  readonly #exchange: Exchange<Tx>
-
-  constructor(exchange: Exchange<Tx>, body: Uint8Array) {
-    this.subject = subjectOf(exchange)
-    this.mediaType = exchange.lines('content-type')[0]
-    this.body = body
-    this.#exchange = exchange
-  }
-
-  /** Lines of one name are one list. */
-  header(name: string): string | undefined {
-    const lines = this.#exchange.lines(name)
-    return lines.length === 0 ? undefined : lines.join(', ')
-  }
-}
-
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return 'something that is no error'
   const { name, message, cause } = error
@@ -254,35 +219,6 @@ function notGuarded(): HapaxError {
 function keyIn<Tx, Request>(exchange: Exchange<Tx>, { key, profile }: Route<Request>): IdempotencyKey | undefined {
   const lines = exchange.lines(profile.header)
   return lines.length === 0 && key === 'optional' ? undefined : parseKeyHeader(lines, profile.key)
-}
-
-/** Many requests of one moment have the same. */
-let lastExpiry: { readonly second: number; readonly line: readonly [string, string] } | undefined
-
-function expiry(expiresAt: number): readonly [string, string] {
-  const second = Math.floor(expiresAt / 1_000)
-  if (lastExpiry?.second !== second) {
-    lastExpiry = { second, line: ['Idempotency-Key-Expires', new Date(expiresAt).toUTCString()] }
-  }
-  return lastExpiry.line
-}
-
-const noStore = ['Cache-Control', 'no-store'] as const
-const none: Reply['headers'] = []
-
-/** A route may keep it, but what was meant for the first caller's cache is not meant for a replay. */
-function withoutCaching(headers: Reply['headers']): Reply['headers'] {
-  return headers.filter(([name]) => name.toLowerCase() !== 'cache-control')
-}
-
-/** The retry learns that it ran, how it was answered, and where to look for what it made. */
-function withheldReply<Request>({ status, headers }: StoredAnswer, { profile }: Route<Request>): Reply {
-  const told =
-    status === 0 ? 'what it answered cannot be written down' : `was answered with ${status}, too long to be kept`
-  const message = `The request ran, and ${told}. Do not send it again under a new key.`
-  const problem = problemReply(new HapaxError('answer_withheld', message), profile)
-  const place = headers.filter(([name]) => name.toLowerCase() === 'location')
-  return { ...problem, headers: [...problem.headers, ...place] }
 }
 
 function handlerFailed(error: unknown): HapaxError {

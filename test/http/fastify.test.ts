@@ -335,7 +335,10 @@ test('requests that come together each run in the context of their own', async (
   const tenants = new AsyncLocalStorage<string>()
   const app = application()
   app.addHook('onRequest', (request, _reply, done) => tenants.run(String(request.headers['x-tenant']), done))
-  const handler = async () => ({ at: tenants.getStore(), later: await Promise.resolve().then(() => tenants.getStore()) })
+  const handler = async () => ({
+    at: tenants.getStore(),
+    later: await Promise.resolve().then(() => tenants.getStore()),
+  })
   app.post('/payments', guard(engine({ store: memoryStore() }), options, { handler }))
   const ask = async (tenant: string) => {
     const headers = { 'idempotency-key': `key-of-${tenant}`, 'x-tenant': tenant }
