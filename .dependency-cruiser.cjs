@@ -16,7 +16,7 @@ const parts = {
   effects: { imports: ['engine'] },
   inbox: { imports: ['engine'] },
   workers: { imports: ['engine'] },
-  http: { imports: ['engine'], modules: ['buffer', 'structured-headers', 'util', 'zlib'] },
+  http: { imports: ['engine'], modules: ['async_hooks', 'buffer', 'structured-headers', 'util', 'zlib'] },
   admin: { imports: ['engine'] },
   telemetry: { imports: ['engine'] },
   adapters: { imports: ['http'], modules: ['@types/express', 'buffer', 'express', 'fastify', 'http', 'stream'] },

@@ -68,6 +68,7 @@ function exchangeOf<Tx>(
   let answer: Reply | undefined
   let isRunning = false
   return {
+    comesInTurns: true,
     method: request.method,
     // A router cuts its own path off `url`.
     target: request.originalUrl,

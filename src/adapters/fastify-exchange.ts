@@ -13,6 +13,7 @@ export type Kept<Tx> = FastifyRequest & { [place]?: () => Awaitable<Uint8Array>;
 
 /** A request to a guarded route of Fastify, and the handler behind it. */
 export class FastifyExchange<Tx> implements Exchange<Tx> {
+  readonly comesInTurns = true
   readonly method: string
   readonly target: string
   readonly #request: Kept<Tx>

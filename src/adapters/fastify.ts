@@ -15,6 +15,7 @@ import { HapaxError } from '../kernel/errors.js'
 import { FastifyExchange, type Kept, place } from './fastify-exchange.js'
 import { payloadOf } from './fastify-payload.js'
 import type { Handler } from './held-reply.js'
+import { refuseMissingHandler } from './missing-handler.js'
 import { watchedBody } from './watched-body.js'
 
 export { keyStatus } from './fastify-status.js'
@@ -68,6 +69,7 @@ export function guard<
   guarded: GuardedRoute<Tx, G, S>,
 ): FastifyRoute<G, S> & Typed<G, S> {
   const route = routeOf(engine, options)
+  refuseMissingHandler(route, guarded?.handler, '{ handler: (request, reply) => … }')
   const { handler } = guarded as unknown as { handler: Handler }
 
   const preParsing: preParsingHookHandler = (request, _reply, payload, done) => {

@@ -72,6 +72,7 @@ export function guard<Tx>(
 function exchangeOf<Tx>(request: IncomingMessage, handler: NodeHandler<Tx>): Exchange<Tx> {
   let body: Uint8Array = new Uint8Array()
   return {
+    comesInTurns: true,
     method: request.method ?? '',
     target: request.url ?? '',
     lines: (name) => request.headersDistinct[name] ?? [],

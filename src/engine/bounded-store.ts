@@ -20,11 +20,11 @@ export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Cloc
     events.emit('store_failed', () => ({ step, errorCode: isHapaxError(error) ? error.code : failure.code }))
     return failure
   }
-  async function bounded<T>(step: string, promise: Promise<T>): Promise<T> {
+  async function bounded<T>(step: string, ask: () => Promise<T>): Promise<T> {
     const late = () =>
       new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" within ${timeoutMs} ms.`)
     try {
-      return await within(clock, timeoutMs, promise, late)
+      return await within(clock, timeoutMs, ask(), late)
     } catch (error) {
       throw failed(step, error)
     }
@@ -37,9 +37,9 @@ export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Cloc
       } catch (error) {
         throw failed('reserve', error)
       }
-      return isPromise(verdict) ? bounded('reserve', verdict) : verdict
+      return isPromise(verdict) ? bounded('reserve', () => verdict) : verdict
     },
-    renew: (claim, leaseMs) => bounded('renew', store.renew(claim, leaseMs)),
+    renew: (claim, leaseMs) => bounded('renew', () => store.renew(claim, leaseMs)),
     complete(claim, completion) {
       let completed: ReturnType<BoundedStore['complete']>
       try {
@@ -47,13 +47,13 @@ export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Cloc
       } catch (error) {
         throw failed('complete', error)
       }
-      return isPromise(completed) ? bounded('complete', completed) : completed
+      return isPromise(completed) ? bounded('complete', () => completed) : completed
     },
-    release: (claim) => bounded('release', store.release(claim)),
-    fail: (claim, failure) => bounded('fail', store.fail(claim, failure)),
-    doubt: (claim, reason) => bounded('doubt', store.doubt(claim, reason)),
-    find: (name) => bounded('find', store.find(name)),
-    usage: (tenant, atMost) => bounded('usage', store.usage(tenant, atMost)),
+    release: (claim) => bounded('release', () => store.release(claim)),
+    fail: (claim, failure) => bounded('fail', () => store.fail(claim, failure)),
+    doubt: (claim, reason) => bounded('doubt', () => store.doubt(claim, reason)),
+    find: (name) => bounded('find', () => store.find(name)),
+    usage: (tenant, atMost) => bounded('usage', () => store.usage(tenant, atMost)),
   }
 }
 

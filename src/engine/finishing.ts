@@ -3,14 +3,24 @@ import { backoffMs } from '../kernel/backoff.js'
 import { sleep } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import { backoffs, defaults } from '../kernel/limits.js'
-import { subjectOf } from './context.js'
+import { type Context, subjectOf } from './context.js'
 import { type Ending, endingOf, type HandlerResult } from './evidence.js'
-import { kept, keptAnswer } from './held-work.js'
+import type { Guarded } from './guarded.js'
+import { type HeldWork, kept, keptAnswer } from './held-work.js'
+import type { Lease } from './lease.js'
 import { type Answered, type Outcome, unknownOutcome } from './outcome.js'
-import type { Answer, StoredAnswer } from './record.js'
+import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
 import { replay } from './replay.js'
-import type { Run } from './running.js'
 import type { Completed } from './store.js'
+
+/** A run whose handler is over. */
+export interface Run<Tx> {
+  readonly context: Context<Tx>
+  readonly guarded: Guarded<Tx>
+  readonly claim: Claim
+  readonly lease: Pick<Lease, 'startedAt' | 'isOver' | 'stop'>
+  readonly work: Pick<HeldWork<Tx>, 'openDoubt' | 'commitState'>
+}
 
 /** Makes the ending of a run durable, and says what it means for whoever waits. */
 export function finish<Tx>(run: Run<Tx>, result: HandlerResult): Awaitable<Outcome> {
@@ -73,7 +83,8 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
   const { context, guarded, claim } = run
   const { store, events } = context
   const subject = () => subjectOf(guarded)
-  const durable = run.work.commitState.kind === 'unsure' ? await durableAnswer(run) : undefined
+  const isUnsure = run.work.commitState.kind === 'unsure'
+  const durable = isUnsure ? answerIn(run, await store.find(claim)) : undefined
   if (durable !== undefined) return durable
   switch (ending.kind) {
     case 'complete':
@@ -96,8 +107,7 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
 }
 
 /** The answer that the record holds for this claim's generation, whoever made it. */
-async function durableAnswer<Tx>({ context, guarded, claim }: Run<Tx>): Promise<Answered | undefined> {
-  const record = await context.store.find(claim)
+function answerIn<Tx>({ guarded, claim }: Run<Tx>, record: StoredRecord | undefined): Answered | undefined {
   if (record?.generation !== claim.generation || record.state !== 'completed') return undefined
   return { ...replay(guarded.policy, record), replayed: record.claimId !== claim.claimId }
 }
@@ -106,9 +116,9 @@ async function durableAnswer<Tx>({ context, guarded, claim }: Run<Tx>): Promise<
 async function readBack<Tx>(run: Run<Tx>, result: HandlerResult): Promise<Outcome> {
   const { context, guarded, claim, lease } = run
   if (!lease.isOver) tellLost(run)
-  const durable = await durableAnswer(run)
-  if (durable !== undefined) return durable
   const record = await context.store.find(claim)
+  const durable = answerIn(run, record)
+  if (durable !== undefined) return durable
   return record?.state === 'unknown' ? inDoubt(result) : claimLost(errorOf(result), guarded.policy.leaseMs)
 }
 

@@ -30,7 +30,7 @@ function longest(part: string | Uint8Array): number {
 
 function withRoom(room: Buffer, used: number, needed: number): Buffer {
   if (needed <= room.byteLength) return room
-  const larger = Buffer.allocUnsafeSlow(2 * needed)
+  const larger = Buffer.allocUnsafeSlow(needed + usual.byteLength)
   room.copy(larger, 0, 0, used)
   return larger
 }

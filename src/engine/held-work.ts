@@ -27,7 +27,7 @@ export class HeldWork<Tx> implements Work<Tx> {
   readonly #lease: Pick<Lease, 'signal'>
   #doubt: string | undefined
   #state: CommitState = noCommit
-  #committing: Set<Promise<unknown>> | undefined
+  #commits: Promise<unknown>[] | undefined
 
   constructor(
     store: Store<Tx>,
@@ -55,9 +55,12 @@ export class HeldWork<Tx> implements Work<Tx> {
     return this.#state
   }
 
-  /** Settles with the commits that the handler has not waited for; `undefined` when there are none. */
-  get committing(): Promise<unknown> | undefined {
-    return this.#committing?.size ? Promise.all(this.#committing) : undefined
+  /**
+   * What became of all commits, once all have ended: the error of the first that failed. `undefined` when none was begun.
+   * Asked by the engine alone, when the handler is over.
+   */
+  get commitFailure(): Promise<CommitFailure | undefined> | undefined {
+    return this.#commits && Promise.allSettled(this.#commits).then((all) => all.find(isFailure))
   }
 
   get signal(): AbortSignal {
@@ -77,10 +80,10 @@ export class HeldWork<Tx> implements Work<Tx> {
   get commit(): Work<Tx>['commit'] {
     return (body) => {
       const commit = this.#commit(body)
-      this.#committing ??= new Set()
-      const done = () => this.#committing?.delete(commit)
-      this.#committing.add(commit)
-      commit.then(done, done)
+      this.#commits ??= []
+      this.#commits.push(commit)
+      // Whoever called commit hears of its failure, and the engine does, when the handler is over.
+      commit.catch(() => {})
       return commit
     }
   }
@@ -121,6 +124,15 @@ export class HeldWork<Tx> implements Work<Tx> {
 }
 
 const noCommit: CommitState = { kind: 'none' }
+
+/** That a commit failed, and why. */
+export interface CommitFailure {
+  readonly reason: unknown
+}
+
+function isFailure(result: PromiseSettledResult<unknown>): result is PromiseRejectedResult {
+  return result.status === 'rejected'
+}
 
 /** What is kept of an answer: all of it, or, over the size limit, that it was given. */
 export function keptAnswer(answer: Answer, policy: Policy): StoredAnswer {

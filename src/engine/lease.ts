@@ -34,7 +34,7 @@ export class Lease implements Due {
   /** When the claim was asked for, on the monotonic clock: the lease cannot have begun before. */
   readonly #askedAt: number
   readonly startedAt: number
-  /** When it is renewed for the first time, or overrun. */
+  /** When it is renewed for the first time; a handler may run for a whole lease at least. */
   readonly dueAt: number
   #cancelRenewal = nothing
   #cancelExpiry = nothing
@@ -50,7 +50,7 @@ export class Lease implements Due {
     this.#holder = holder
     this.#askedAt = askedAt
     this.startedAt = around.clock.elapsed()
-    this.dueAt = this.startedAt + Math.min(policy.leaseMs / 3, policy.maxRunMs)
+    this.dueAt = this.startedAt + policy.leaseMs / 3
     around.pulse.add(this)
   }
 
@@ -88,7 +88,7 @@ export class Lease implements Due {
   due(): void {
     const { clock } = this.#around
     const leftMs = this.startedAt + this.#policy.maxRunMs - clock.elapsed()
-    this.#cancelMaxRun = clock.after(Math.max(0, leftMs), () => {
+    this.#cancelMaxRun = this.#after(leftMs, () => {
       this.#holder.overran()
       this.#lose('The handler ran longer than maxRun.')
     })
@@ -105,7 +105,7 @@ export class Lease implements Due {
   #expireAfter(sentAt: number): void {
     const { clock } = this.#around
     this.#cancelExpiry()
-    this.#cancelExpiry = clock.after(Math.max(0, sentAt + this.#policy.leaseMs - clock.elapsed()), () =>
+    this.#cancelExpiry = this.#after(sentAt + this.#policy.leaseMs - clock.elapsed(), () =>
       this.#lose('The lease could not be renewed in time.'),
     )
   }
@@ -122,7 +122,12 @@ export class Lease implements Due {
     if (this.#isStopped) return
     if (state === 'lost') return this.#lose('Another holder has this key now.')
     if (state === 'held') this.#expireAfter(sentAt)
-    this.#cancelRenewal = clock.after(state === 'held' ? leaseMs / 3 : leaseMs / 10, () => void this.#renew())
+    this.#cancelRenewal = this.#after(state === 'held' ? leaseMs / 3 : leaseMs / 10, () => void this.#renew())
+  }
+
+  /** What runs keeps the process alive by itself, or nobody waits for it. */
+  #after(ms: number, callback: () => void): () => void {
+    return this.#around.clock.after(Math.max(0, ms), callback, 'weakly')
   }
 }
 

@@ -24,7 +24,6 @@ export function pulse(clock: Clock): Pulse {
   function wakeAt(at: number): void {
     cancel()
     nextAt = at
-    // What runs keeps the process alive by itself, or nobody waits for it.
     cancel = clock.after(Math.max(0, at - clock.elapsed()), beat, 'weakly')
   }
 
@@ -48,6 +47,10 @@ export function pulse(clock: Clock): Pulse {
       if (due.dueAt < nextAt) wakeAt(due.dueAt)
     },
     remove: (due) => void waiting.delete(due),
-    stop: () => cancel(),
+    stop() {
+      cancel()
+      waiting.clear()
+      nextAt = Number.POSITIVE_INFINITY
+    },
   }
 }

@@ -1,12 +1,11 @@
-import { type Awaitable, attempted, isPromise } from '../kernel/awaitable.js'
+import { type Awaitable, attempted, isPromise, promised } from '../kernel/awaitable.js'
 import { HapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
 import { looksGuessable } from '../kernel/guessable.js'
 import { personalShape } from '../kernel/personal.js'
 import type { Task } from './background.js'
 import { type Context, subjectOf } from './context.js'
-import type { HandlerResult } from './evidence.js'
-import { finish, inProgressStill, tellLost } from './finishing.js'
+import { finish, inProgressStill, type Run, tellLost } from './finishing.js'
 import type { Guarded } from './guarded.js'
 import { HeldWork } from './held-work.js'
 import { type Holder, Lease } from './lease.js'
@@ -44,7 +43,7 @@ export function runClaimed<Tx>(
 function started<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, won: Won, askedAt: number): Awaitable<Outcome> {
   if (context.background.ended.aborted) return givenBack(context, won, guarded.policy.leaseMs)
   tellStart(context, guarded, won)
-  return new Run(context, guarded, won, askedAt).outcome()
+  return new HeldRun(context, guarded, won, askedAt).outcome()
 }
 
 function tellStart<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>, { kind, record }: Won): void {
@@ -86,7 +85,7 @@ function nothingRan(code: 'claim_lost' | 'engine_closed', retryAfterMs: number):
 }
 
 /** One handler under its claim, and who waits for how it ends. */
-export class Run<Tx> implements Task, Holder {
+class HeldRun<Tx> implements Run<Tx>, Task, Holder {
   readonly context: Context<Tx>
   readonly guarded: Guarded<Tx>
   readonly claim: Claim
@@ -112,12 +111,13 @@ export class Run<Tx> implements Task, Holder {
     const outcome = attempted(
       () => this.#finished(),
       (error) => {
-        this.context.background.leave(this)
+        this.lease.stop()
+        this.#leave()
         throw error
       },
     )
     if (isPromise(outcome)) return this.#awaited(outcome)
-    this.context.background.leave(this)
+    this.#leave()
     return outcome
   }
 
@@ -138,10 +138,14 @@ export class Run<Tx> implements Task, Holder {
     return new Promise((resolve, reject) => {
       this.#tell = resolve
       outcome.then((outcome) => {
-        this.context.background.leave(this)
+        this.#leave()
         resolve(outcome)
       }, reject)
     })
+  }
+
+  #leave(): void {
+    this.context.background.leave(this)
   }
 
   #finished(): Awaitable<Outcome> {
@@ -152,20 +156,20 @@ export class Run<Tx> implements Task, Holder {
       return this.#threw(error)
     }
     if (!isPromise(value)) return this.#returned(value)
-    return value.then(
+    return promised(value).then(
       (value) => this.#returned(value),
       (error: unknown) => this.#threw(error),
     )
   }
 
-  /** Nothing may be made of an answer while a commit is under way that the handler did not wait for. */
+  /**
+   * Nothing may be made of an answer while a commit is under way that the handler did not wait for, nor after one that
+   * failed, even if the handler caught its error: what was answered for rows that are not there is no answer.
+   */
   #returned(value: unknown): Awaitable<Outcome> {
-    const { committing } = this.work
-    if (committing === undefined) return this.#answered(value)
-    return committing.then(
-      () => this.#answered(value),
-      (error: unknown) => this.#threw(error),
-    )
+    const commits = this.work.commitFailure
+    if (commits === undefined) return this.#answered(value)
+    return commits.then((failure) => (failure === undefined ? this.#answered(value) : this.#failed(failure.reason)))
   }
 
   #answered(value: unknown): Awaitable<Outcome> {
@@ -184,15 +188,13 @@ export class Run<Tx> implements Task, Holder {
 
   /** An error is told when nothing runs below it any more. */
   #threw(error: unknown): Awaitable<Outcome> {
-    const { committing } = this.work
-    const end = () => finish(this, this.#failure(error))
-    return committing === undefined ? end() : committing.then(end, end)
+    return this.work.commitFailure?.then(() => this.#failed(error)) ?? this.#failed(error)
   }
 
-  #failure(error: unknown): HandlerResult {
+  #failed(error: unknown): Awaitable<Outcome> {
     const commit = this.work.commitState
     const isTurnedAway = commit.kind === 'turned_away' && commit.error === error
-    return isTurnedAway ? { kind: 'answered', answer: commit.answer } : { kind: 'threw', error }
+    return finish(this, isTurnedAway ? { kind: 'answered', answer: commit.answer } : { kind: 'threw', error })
   }
 }
 

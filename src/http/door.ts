@@ -8,10 +8,9 @@ import type { Answer } from '../engine/record.js'
 import { type Scope, type ScopeParts, scopeOf } from '../engine/scope.js'
 import { emptyWork } from '../engine/unprotected.js'
 import type { Work } from '../engine/work.js'
-import { type Awaitable, after, attempted, isPromise } from '../kernel/awaitable.js'
+import { type Awaitable, after, attempted, isPromise, promised } from '../kernel/awaitable.js'
 import { systemChance } from '../kernel/chance.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import { inTurn } from '../kernel/turn.js'
 import { decoded } from './content-encoding.js'
 import type { Exchange, Handled, Reply } from './exchange.js'
 import { exposed } from './exposed.js'
@@ -23,6 +22,7 @@ import { RequestSource } from './request-source.js'
 import type { Route } from './route.js'
 import { sendable } from './sendable.js'
 import { isOurs } from './statuses.js'
+import { inTurn } from './turn.js'
 
 /**
  * The one door. Every adapter hands its exchange in here, and sends what comes out, after it is durable: route, key,
@@ -84,7 +84,7 @@ class Passage<Tx, Request> implements Guarded<Tx> {
     if (key === undefined) this.minted = true
     this.key = key ?? keyOf(systemChance.id())
     const parts = this.#route.scope(this.#request)
-    return isPromise(parts) ? parts.then((parts) => this.#scoped(parts)) : this.#scoped(parts)
+    return isPromise(parts) ? promised(parts).then((parts) => this.#scoped(parts)) : this.#scoped(parts)
   }
 
   #scoped(parts: string | ScopeParts): Awaitable<Uint8Array> {
@@ -97,9 +97,9 @@ class Passage<Tx, Request> implements Guarded<Tx> {
     return decoded(body, this.#exchange.lines('content-encoding'), this.#route.bodyLimit)
   }
 
-  #gathered(body: Uint8Array): Promise<Handled<Tx>> {
+  #gathered(body: Uint8Array): Awaitable<Handled<Tx>> {
     this.source = new RequestSource(this.#exchange, body)
-    return inTurn(() => this.#executed())
+    return this.#exchange.comesInTurns ? inTurn(() => this.#executed()) : this.#executed()
   }
 
   #executed(): Awaitable<Handled<Tx>> {
@@ -158,7 +158,8 @@ class Passage<Tx, Request> implements Guarded<Tx> {
 
   /**
    * An error out of a handler is the application's, one of ours too: a key that it complains about is not the key of this
-   * request. Only when the store failed below the handler it is for us to say, and to say that a retry helps.
+   * request. Only what says that a retry helps, and does not blame the caller, is for us to say: a store that failed below
+   * the handler, a transaction that took too long.
    */
   #threw(error: unknown): Handled<Tx> {
     if (isHapaxError(error) && error.retryable && error.fault !== 'caller') return this.#told(error)

@@ -11,6 +11,11 @@ export type Reply = Answer
  */
 export interface Exchange<Tx> {
   readonly method: string
+  /**
+   * Whether many of them come in one turn of the event loop, and are better taken together, as those of a server of node.
+   * Where a platform keeps requests apart, as Workers do, none may run on behalf of another.
+   */
+  readonly comesInTurns?: true
   /** Path and query as they came. */
   readonly target: string
   /** Every line of a header apart, as they came; names in lower case. Joined, two keys would pass for one. */

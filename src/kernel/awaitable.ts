@@ -8,6 +8,11 @@ export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }
 
+/** A promise of node, whatever kind of promise came from outside: what others call one need not keep the rules. */
+export function promised<T>(value: Promise<T>): Promise<T> {
+  return value instanceof Promise ? value : Promise.resolve(value)
+}
+
 /** Goes on with the value: now if it is here, otherwise when it comes. */
 export function after<T, R>(value: Awaitable<T>, goOn: (value: T) => Awaitable<R>): Awaitable<R> {
   return isPromise(value) ? value.then(goOn) : goOn(value)

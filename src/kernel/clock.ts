@@ -36,6 +36,11 @@ function afterLong(ms: number, callback: () => void, how: 'weakly' | undefined):
   return () => cancel()
 }
 
+/** Calls back when all that came in this turn of the event loop has been read. */
+export function atEndOfTurn(callback: () => void): void {
+  setImmediate(callback)
+}
+
 /** What a timer can hold, about 24 days; a longer one would fire at once. */
 const longestMs = 2 ** 31 - 1
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Got } from './client.js'
 import { isProblem } from './expect.js'
-import type { HttpShow } from './stage.js'
+import { gate } from './gate.js'
+import { type HttpShow, paid } from './stage.js'
 
 const fromAPage = { headers: { origin: 'https://shop.example' } }
 
@@ -19,6 +20,27 @@ export const cors: Readonly<Record<string, HttpShow>> = {
     const refused = await ask(fromAPage)
     isProblem(refused, 503, 'idempotency_store_unavailable')
     assert.ok(exposedTo(refused).includes('retry-after'))
+  },
+
+  'a page of another origin may see where to look for what was accepted': async ({ serve }) => {
+    const started = gate()
+    const ended = gate()
+    const { ask } = await serve({
+      options: { concurrency: 'accept', statusAt: '/idempotency/status' },
+      async handler() {
+        started.open()
+        await ended.opened
+        return paid()
+      },
+    })
+    const first = ask(fromAPage)
+    await started.opened
+    const accepted = await ask(fromAPage)
+    ended.open()
+    await first
+    assert.equal(accepted.status, 202)
+    assert.equal(accepted.headers.get('location'), '/idempotency/status')
+    assert.deepEqual(exposedTo(accepted), ['location', 'retry-after'])
   },
 
   'what the application itself exposes stays exposed': async ({ serve }) => {

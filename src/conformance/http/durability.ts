@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { aBody, aKey, head, statusOf } from './client.js'
 import { isProblem, saysWhen } from './expect.js'
-import type { HttpShow } from './stage.js'
+import { type HttpShow, paid } from './stage.js'
 
 /** Nothing runs before it is written down, and nothing is said before the answer is. */
 export const durability: Readonly<Record<string, HttpShow>> = {
@@ -32,6 +32,33 @@ export const durability: Readonly<Record<string, HttpShow>> = {
     assert.equal(received(), '')
     gate.open()
     assert.equal(statusOf(await ended), 200)
+  },
+
+  'not a byte of an answer that is given in work.commit leaves before the commit is durable': async (stage) => {
+    const { serve, store } = stage
+    const { wire, settled, runs } = await serve({ handler: () => ({ ...paid(), by: 'commit' }) })
+    const { reached, gate } = store.holdComplete()
+    const { write, received, ended } = await wire()
+    write(head(`Idempotency-Key: ${aKey}`, 'Content-Length: 0'))
+    await reached
+    await settled()
+    assert.equal(runs(), 1, 'the handler has answered')
+    assert.equal(received(), '', 'and nobody heard of it')
+    gate.open()
+    assert.equal(statusOf(await ended), 201)
+  },
+
+  'an answer whose commit failed is told to nobody, and the retry runs': async ({ serve, store }) => {
+    const { ask, runs } = await serve({ handler: () => ({ ...paid(), by: 'commit' }) })
+    store.fail('complete')
+    const first = await ask()
+    isProblem(first, 503, 'store_failed')
+    assert.doesNotMatch(first.text, /pay_1/)
+    store.mend()
+    const second = await ask()
+    assert.deepEqual([second.status, second.text, second.replayed], [201, '{"id":"pay_1", "amount":100}', false])
+    assert.equal((await ask()).replayed, true)
+    assert.equal(runs(), 2)
   },
 
   'while the store is down nothing runs': async ({ serve, store }) => {

@@ -7,12 +7,13 @@ export interface WaywardStore {
   readonly store: Store
   /** Every call of this step fails from now on, before it changes anything. */
   fail(step: FailingStep): void
-  /** Holds the next `complete` back, before it changes anything, until the gate is opened. */
+  /** Holds the next `complete` back, or the next commit, before it changes anything, until the gate is opened. */
   holdComplete(): { readonly reached: Promise<void>; readonly gate: Gate }
   /** Everything goes well again. */
   mend(): void
 }
 
+/** A commit fails with `complete`: it is one, together with rows. */
 type FailingStep = 'reserve' | 'complete'
 
 export function waywardStore(inner: Store): WaywardStore {
@@ -23,6 +24,15 @@ export function waywardStore(inner: Store): WaywardStore {
     if (failing.has(step)) throw new HapaxError('store_failed', 'the connection was refused')
   }
 
+  const complete: Store['complete'] = async (claim, completion) => {
+    const hold = held
+    held = undefined
+    hold?.reached.open()
+    await hold?.gate.opened
+    refuse('complete')
+    return inner.complete(claim, completion)
+  }
+
   return {
     store: {
       ...inner,
@@ -30,19 +40,12 @@ export function waywardStore(inner: Store): WaywardStore {
         refuse('reserve')
         return inner.reserve(reservation)
       },
-      async complete(claim, completion) {
-        const hold = held
-        held = undefined
-        hold?.reached.open()
-        await hold?.gate.opened
-        refuse('complete')
-        return inner.complete(claim, completion)
-      },
+      complete,
       // Without rows of its own, so that any store will do: a case wants to see which answer is told, not the database.
       async transaction(claim, body) {
         const { value, write } = await body(undefined as never)
         invariant(write.kind === 'complete', 'a commit completes')
-        const completed = await inner.complete(claim, write)
+        const completed = await complete(claim, write)
         if (completed === false) throw new HapaxError('claim_lost')
         return { value, expiresAt: completed.expiresAt }
       },

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
-import { setImmediate } from 'node:timers'
-import type { Awaitable } from './awaitable.js'
-import { limits } from './limits.js'
+import type { Awaitable } from '../kernel/awaitable.js'
+import { atEndOfTurn, systemClock } from '../kernel/clock.js'
+import { limits } from '../kernel/limits.js'
 
 /**
  * Runs a step at the end of this turn of the event loop, right behind those that were asked for before it. A server reads
@@ -13,7 +13,7 @@ import { limits } from './limits.js'
 export function inTurn<T>(step: () => Awaitable<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const isFirst = waiting.push(new Waiting(step, resolve as (value: unknown) => void, reject)) === 1
-    if (isFirst) setImmediate(runTogether)
+    if (isFirst) atEndOfTurn(runTogether)
   })
 }
 
@@ -40,9 +40,18 @@ class Waiting extends AsyncResource {
 
 const waiting: Waiting[] = []
 
-/** Those who wait hear of it after the last: what they do then is done one by one again. */
+/**
+ * Those who wait hear of it after the last: what they do then is done one by one again. So a batch is bounded in number, and
+ * in time too, since a step may hold a handler that computes for long.
+ */
 function runTogether(): void {
-  const now = waiting.splice(0, limits.together)
-  if (waiting.length > 0) setImmediate(runTogether)
-  for (const one of now) one.run()
+  const enoughAt = systemClock.elapsed() + limits.togetherMs
+  let taken = 0
+  for (const one of waiting) {
+    if (taken === limits.together || (taken > 0 && systemClock.elapsed() > enoughAt)) break
+    taken++
+    one.run()
+  }
+  waiting.splice(0, taken)
+  if (waiting.length > 0) atEndOfTurn(runTogether)
 }

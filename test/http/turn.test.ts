@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
+import { inTurn } from '../../src/http/turn.js'
 import { limits } from '../../src/kernel/limits.js'
-import { inTurn } from '../../src/kernel/turn.js'
 
 describe('steps that are asked for in one turn', () => {
   test('run one right behind the other, before anybody hears of the first', async () => {
