@@ -9,7 +9,13 @@ import { rawLines } from './raw-lines.js'
 /** Where a request keeps the bytes of its body. */
 export const place = Symbol('hapax')
 
-export type Kept<Tx> = FastifyRequest & { [place]?: () => Awaitable<Uint8Array>; work?: Work<Tx> }
+export type Kept<Tx> = FastifyRequest & { [place]?: KeptBody; work?: Work<Tx> }
+
+interface KeptBody {
+  /** Whether its content encoding has been undone. */
+  readonly isUnwrapped: boolean
+  readonly bytes: () => Awaitable<Uint8Array>
+}
 
 /** A request to a guarded route of Fastify, and the handler behind it. */
 export class FastifyExchange<Tx> implements Exchange<Tx> {
@@ -30,13 +36,14 @@ export class FastifyExchange<Tx> implements Exchange<Tx> {
   }
 
   lines(name: string): readonly string[] {
+    if (name === 'content-encoding' && this.#request[place]?.isUnwrapped) return []
     return rawLines(this.#request.raw.rawHeaders, name)
   }
 
   body(): Awaitable<Uint8Array> {
     const { [place]: body } = this.#request
     invariant(body, 'preParsing comes before the handler')
-    return body()
+    return body.bytes()
   }
 
   run(work: Work<Tx>): Awaitable<unknown> {

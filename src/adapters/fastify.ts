@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type {
   FastifyReply,
   FastifyRequest,
@@ -11,7 +12,6 @@ import type {
 } from 'fastify'
 import { type Engine, handle, type RouteOptions, routeOf, type Work } from '../http/port.js'
 import { isPromise } from '../kernel/awaitable.js'
-import { HapaxError } from '../kernel/errors.js'
 import { FastifyExchange, type Kept, place } from './fastify-exchange.js'
 import { payloadOf } from './fastify-payload.js'
 import type { Handler } from './held-reply.js'
@@ -73,9 +73,11 @@ export function guard<
   const { handler } = guarded as unknown as { handler: Handler }
 
   const preParsing: preParsingHookHandler = (request, _reply, payload, done) => {
-    const isGuarded = route.methods.includes(request.method)
-    if (isGuarded && payload !== request.raw) return done(bodyReplaced())
-    if (isGuarded) (request as Kept<Tx>)[place] = watchedBody(request.raw, route.bodyLimit)
+    if (route.methods.includes(request.method)) {
+      // A hook of the application may have unwrapped the body, as @fastify/compress does: then that is what is compared.
+      const isUnwrapped = payload !== request.raw
+      ;(request as Kept<Tx>)[place] = { isUnwrapped, bytes: watchedBody(payload as Readable, route.bodyLimit) }
+    }
     done(null, payload)
   }
 
@@ -90,10 +92,4 @@ export function guard<
 
   const own = { preParsing: [preParsing, ...[guarded.preParsing ?? []].flat()], handler: guarding }
   return { ...guarded, ...own } as unknown as FastifyRoute<G, S> & Typed<G, S>
-}
-
-function bodyReplaced(): HapaxError {
-  const message =
-    'A preParsing hook of the application replaced the body before the guard could keep its bytes; give that hook to the route.'
-  return new HapaxError('policy_invalid', message)
 }

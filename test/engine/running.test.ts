@@ -174,3 +174,28 @@ test('an error of another copy of the library is recognised by its code', () => 
   expect(isHapaxError(foreign, 'claim_lost')).toBe(false)
   expect(isHapaxError(Object.assign(new Error('x'), { code: 'outcome_unknown' }))).toBe(false)
 })
+
+describe('a handler that gives something like a promise', () => {
+  test('is waited for, though its then gives nothing back', async () => {
+    const { hapax, policy } = bench()
+    const thenable = {
+      // biome-ignore lint/suspicious/noThenProperty: that is what this is about.
+      then: (resolve: (value: string) => void) => void setTimeout(() => resolve('paid'), 5),
+    }
+    const run = hapax.run({ ...request, policy: policy() }, () => thenable as unknown as Promise<string>)
+    expect(await run).toMatchObject({ value: 'paid' })
+  })
+
+  test('has thrown, when its then throws', async () => {
+    const { hapax, policy, record } = bench()
+    const thenable = {
+      // biome-ignore lint/suspicious/noThenProperty: that is what this is about.
+      then() {
+        throw new Error('no promise')
+      },
+    }
+    const run = hapax.run({ ...request, policy: policy() }, () => thenable as unknown as Promise<string>)
+    await expect(run).rejects.toThrow('no promise')
+    expect((await record('k-1'))?.state).toBe('failed_retryable')
+  })
+})

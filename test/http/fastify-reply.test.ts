@@ -277,12 +277,20 @@ test('the hooks of an error see it once, when the handler sends it too', async (
   expect(errors).toEqual(['broken'])
 })
 
-test('a hook that replaces the body before the guard is refused by name', async () => {
-  const { ask, runs } = await shop(async () => ({}), {
-    around: (app) => app.addHook('preParsing', async () => Readable.from(['{}'])),
+test('a body that a hook replaces before the guard is the one that is compared', async () => {
+  let cents = 1
+  const { ask, runs } = await shop(async ({ body }) => body, {
+    around: (app) =>
+      app.addHook('preParsing', async (request) => {
+        const receivedEncodedLength = Number(request.headers['content-length'])
+        return Object.assign(Readable.from([Buffer.from(`{"cents":${cents}}`)]), { receivedEncodedLength })
+      }),
   })
-  expect(await (await ask()).json()).toEqual({ handled: 'policy_invalid' })
-  expect(runs.guarded).toBe(0)
+  expect(await (await ask()).json()).toEqual({ cents: 1 })
+  expect(await (await ask()).json()).toEqual({ cents: 1 })
+  cents = 2
+  expect((await ask()).status).toBe(422)
+  expect(runs.guarded).toBe(1)
 })
 
 test('a route that is typed by Fastify is typed for its handler, and HTTP/2 is served alike', async () => {

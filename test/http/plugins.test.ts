@@ -1,4 +1,4 @@
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import fastify, { type FastifyInstance, type preHandlerAsyncHookHandler } from 'fastify'
@@ -112,4 +112,23 @@ test('a caller whom a plugin refuses gets no answer of before, runs nothing and 
   isAllowed = true
   const answer = await ask({ 'idempotency-key': 'new' })
   expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([201, null])
+})
+
+test('a body that a plugin has unwrapped is compared as it is then', async () => {
+  const { ask, runs } = await served((app) => app.register(compress))
+  const send = (body: string, wrap: boolean) => {
+    const wrapped = wrap ? { 'content-encoding': 'gzip' } : {}
+    return ask({ 'idempotency-key': 'k', ...wrapped } as Record<string, string>, { body: wrap ? gzipSync(body) : body })
+  }
+  const statuses = []
+  for (const [body, wrap] of [
+    ['{"cents":5}', true],
+    ['{"cents":5}', false],
+    ['{"cents":5}', true],
+    ['{"cents":6}', true],
+    ['{"cents":6}', false],
+  ] as const)
+    statuses.push((await send(body, wrap)).status)
+  expect(statuses).toEqual([201, 201, 201, 422, 422])
+  expect(runs()).toBe(1)
 })

@@ -55,4 +55,15 @@ describe('steps that are asked for in one turn', () => {
     expect(seen.indexOf('the first hears')).toBe(limits.together)
     expect(seen.at(-1)).toBe(`runs ${limits.together}`)
   })
+
+  test('do not wait for many that compute for long', async () => {
+    const seen: string[] = []
+    const compute = () => {
+      const until = performance.now() + 5
+      while (performance.now() < until);
+      seen.push('runs')
+    }
+    await Promise.all(Array.from({ length: 3 }, () => inTurn(compute).then(() => seen.push('heard'))))
+    expect(seen).toEqual(['runs', 'heard', 'runs', 'heard', 'runs', 'heard'])
+  })
 })

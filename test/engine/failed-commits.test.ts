@@ -1,0 +1,60 @@
+import { engine, type Work } from 'hapax'
+import { type SqliteTransaction, sqliteStore } from 'hapax/sqlite'
+import { afterEach, expect, test } from 'vitest'
+import { freshPath } from '../stores/sqlite-fixtures/given.js'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+function bench() {
+  const hapax = engine({ store: sqliteStore({ path: freshPath() }) })
+  closing.push(hapax.close)
+  const policy = hapax.policy({ name: 'payments.create' })
+  return (handler: (work: Work<SqliteTransaction>) => Promise<unknown>) =>
+    hapax.run({ scope: 'acme', key: 'k', input: {}, policy }, handler)
+}
+
+const failing = (work: Work<SqliteTransaction>) =>
+  work.commit(async () => {
+    throw new Error('insert failed')
+  })
+
+test('a commit that nobody waits for and that fails fails the run', async () => {
+  const run = bench()
+  const first = run(async (work) => {
+    void failing(work)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    return { paid: true }
+  })
+  await expect(first).rejects.toThrow('insert failed')
+  expect(await run(async () => ({ paid: 'by the retry' }))).toMatchObject({ replayed: false })
+})
+
+test('so does one whose handler catches the error: what it answers for rows that are not there is no answer', async () => {
+  const run = bench()
+  const first = run(async (work) => {
+    await failing(work).catch(() => {})
+    return { paid: true }
+  })
+  await expect(first).rejects.toThrow('insert failed')
+  expect(await run(async () => ({ paid: 'by the retry' }))).toMatchObject({ replayed: false })
+})
+
+test('one that is still under way when the handler returns is waited for', async () => {
+  const run = bench()
+  let isCommitted = false
+  const first = run(async (work) => {
+    const commit = work.commit(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      return { paid: true }
+    })
+    void commit.then(() => {
+      isCommitted = true
+    })
+    return { paid: 'too early' }
+  })
+  expect(await first).toMatchObject({ value: { paid: true } })
+  expect(isCommitted).toBe(true)
+})
