@@ -1,15 +1,7 @@
-import {
-  type Engine,
-  type Exchange,
-  handle,
-  type Reply,
-  type RouteOptions,
-  refuseEventStream,
-  routeOf,
-  tooLarge,
-  type Work,
-} from '../http/port.js'
+import { type Engine, type Exchange, handle, type Reply, type RouteOptions, routeOf, type Work } from '../http/port.js'
 import { HapaxError } from '../kernel/errors.js'
+import { capture } from './captured-response.js'
+import { copiedBody } from './copied-body.js'
 import { joinedLines } from './joined-lines.js'
 import { refuseMissingHandler } from './missing-handler.js'
 
@@ -104,40 +96,6 @@ function isRead({ bodyUsed, body }: Request): boolean {
   return bodyUsed || body?.locked === true
 }
 
-/** The bytes of a copy: the request goes on to the handler as it came, of its own class, and can be read once more. */
-async function copiedBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-  const copy = request.body ? request.clone().body : null
-  const bytes = await bytesOf(copy, limit)
-  if (bytes !== undefined) return bytes
-  // Both have to be let go of before the source hears that nobody wants more. Nobody need wait for that.
-  for (const stream of [copy, request.body]) stream?.cancel().catch(() => {})
-  throw tooLarge(limit)
-}
-
-/** Reads a response once, however often it is asked for. */
-function capture(): (value: unknown) => Promise<Reply> {
-  const replies = new WeakMap<Response, Promise<Reply>>()
-  return (value) => {
-    if (!isResponse(value)) throw noResponse()
-    const reply = replies.get(value) ?? replyOf(value)
-    replies.set(value, reply)
-    return reply
-  }
-}
-
-/** By what it can do: a framework may bring a class of its own. */
-function isResponse(value: unknown): value is Response {
-  const { status, headers, arrayBuffer } = (value ?? {}) as Partial<Response>
-  return typeof status === 'number' && typeof headers?.get === 'function' && typeof arrayBuffer === 'function'
-}
-
-async function replyOf(response: Response): Promise<Reply> {
-  if (response.bodyUsed) throw usedResponse()
-  refuseEventStream([...response.headers])
-  const body = (await bytesOf(response.body, Number.POSITIVE_INFINITY)) ?? new Uint8Array()
-  return { status: response.status, headers: [...response.headers], body }
-}
-
 function responseOf({ status, headers, body }: Reply): Response {
   return new Response(body.byteLength === 0 ? null : Uint8Array.from(body), {
     status,
@@ -145,43 +103,7 @@ function responseOf({ status, headers, body }: Reply): Response {
   })
 }
 
-/** `undefined` as soon as there are more bytes than the limit. */
-async function bytesOf(
-  stream: ReadableStream<Uint8Array> | null,
-  limit: number,
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  const reader = stream?.getReader()
-  for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
-    chunks.push(next.value)
-    length += next.value.byteLength
-    if (length > limit) {
-      reader?.releaseLock()
-      return undefined
-    }
-  }
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.byteLength
-  }
-  return bytes
-}
-
 function readBefore(name: string): HapaxError {
   const message = `Route "${name}": the body was read before the guard, and its bytes are gone. Read request.clone() there, or put it behind the guard.`
   return new HapaxError('policy_invalid', message)
-}
-
-function noResponse(): HapaxError {
-  const message =
-    'The handler of a guarded route returned no Response; return one on every path, and inside work.commit.'
-  return new HapaxError('handler_failed', message)
-}
-
-function usedResponse(): HapaxError {
-  const message = 'The handler returned a Response whose body was read already; return one that is whole.'
-  return new HapaxError('handler_failed', message)
 }

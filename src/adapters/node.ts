@@ -7,12 +7,12 @@ import {
   type RouteOptions,
   refuseEventStream,
   routeOf,
-  tooLarge,
   type Work,
 } from '../http/port.js'
 import { HapaxError } from '../kernel/errors.js'
-import { type AnswerError, clientGone, served } from './answered-errors.js'
+import { type AnswerError, served } from './answered-errors.js'
 import { refuseMissingHandler } from './missing-handler.js'
+import { readBody } from './read-body.js'
 import { send } from './sent-reply.js'
 
 export type { AnswerError } from './answered-errors.js'
@@ -77,7 +77,7 @@ function exchangeOf<Tx>(request: IncomingMessage, handler: NodeHandler<Tx>): Exc
     target: request.url ?? '',
     lines: (name) => request.headersDistinct[name] ?? [],
     async body(limit) {
-      body = await bytesOf(request, limit)
+      body = await readBody(request, limit)
       return body
     },
     async run(work) {
@@ -96,24 +96,6 @@ function replyIn(value: unknown): Reply {
   const message =
     'The handler of a guarded route returned no reply; return { status, headers, body } on every path, and inside work.commit: headers as pairs, the body as bytes.'
   throw new HapaxError('handler_failed', message)
-}
-
-/** What comes after the limit is read and dropped: a client that still sends would not see the answer otherwise. */
-function bytesOf(request: IncomingMessage, limit: number): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    const left = () => reject(clientGone)
-    if (request.readableEnded) return resolve(new Uint8Array())
-    if (request.destroyed) return left()
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.byteLength
-      if (length <= limit) chunks.push(chunk)
-      else reject(tooLarge(limit))
-    })
-    request.on('end', () => resolve(Buffer.concat(chunks)))
-    request.on('error', left).on('close', left)
-  })
 }
 
 function readBefore(name: string): HapaxError {

@@ -17,7 +17,7 @@ export const catalogue = {
   idempotency_key_missing: entry('caller', false, 'The request carries no idempotency key where one is required.'),
   idempotency_key_malformed: entry('caller', false, 'The idempotency key breaks the syntax or the length in force.'),
   idempotency_key_reused_with_different_payload: entry('caller', false, 'The key was first used with another request.'),
-  idempotency_key_in_progress: entry('caller', true, 'Another request with this key is still running.'),
+  idempotency_key_in_progress: entry('caller', true, 'A request with this key is still running.'),
   idempotency_key_unknown: entry('caller', false, "There is no key like this here, or it is somebody else's."),
   request_not_fresh: entry(
     'caller',

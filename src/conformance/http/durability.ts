@@ -37,7 +37,7 @@ export const durability: Readonly<Record<string, HttpShow>> = {
   'not a byte of an answer that is given in work.commit leaves before the commit is durable': async (stage) => {
     const { serve, store } = stage
     const { wire, settled, runs } = await serve({ handler: () => ({ ...paid(), by: 'commit' }) })
-    const { reached, gate } = store.holdComplete()
+    const { reached, gate } = store.holdCommit()
     const { write, received, ended } = await wire()
     write(head(`Idempotency-Key: ${aKey}`, 'Content-Length: 0'))
     await reached

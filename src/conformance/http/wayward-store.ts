@@ -7,10 +7,19 @@ export interface WaywardStore {
   readonly store: Store
   /** Every call of this step fails from now on, before it changes anything. */
   fail(step: FailingStep): void
-  /** Holds the next `complete` back, or the next commit, before it changes anything, until the gate is opened. */
-  holdComplete(): { readonly reached: Promise<void>; readonly gate: Gate }
+  /** Holds the next `complete` back, before it changes anything, until the gate is opened. */
+  holdComplete(): Held
+  /** The same with the next commit. What is completed beside it is not held back: that would be an answer too early. */
+  holdCommit(): Held
   /** Everything goes well again. */
   mend(): void
+}
+
+type Completing = 'complete' | 'commit'
+
+interface Held {
+  readonly reached: Promise<void>
+  readonly gate: Gate
 }
 
 /** A commit fails with `complete`: it is one, together with rows. */
@@ -18,19 +27,25 @@ type FailingStep = 'reserve' | 'complete'
 
 export function waywardStore(inner: Store): WaywardStore {
   const failing = new Set<FailingStep>()
-  let held: { readonly reached: Gate; readonly gate: Gate } | undefined
+  const holds = new Map<Completing, { readonly reached: Gate; readonly gate: Gate }>()
 
   const refuse = (step: FailingStep) => {
     if (failing.has(step)) throw new HapaxError('store_failed', 'the connection was refused')
   }
 
-  const complete: Store['complete'] = async (claim, completion) => {
-    const hold = held
-    held = undefined
+  const completeBy = async (step: Completing, ...[claim, completion]: Parameters<Store['complete']>) => {
+    const hold = holds.get(step)
+    holds.delete(step)
     hold?.reached.open()
     await hold?.gate.opened
     refuse('complete')
     return inner.complete(claim, completion)
+  }
+
+  const holdBack = (step: Completing): Held => {
+    const hold = { reached: gate(), gate: gate() }
+    holds.set(step, hold)
+    return { reached: hold.reached.opened, gate: hold.gate }
   }
 
   return {
@@ -40,21 +55,19 @@ export function waywardStore(inner: Store): WaywardStore {
         refuse('reserve')
         return inner.reserve(reservation)
       },
-      complete,
+      complete: (claim, completion) => completeBy('complete', claim, completion),
       // Without rows of its own, so that any store will do: a case wants to see which answer is told, not the database.
       async transaction(claim, body) {
         const { value, write } = await body(undefined as never)
         invariant(write.kind === 'complete', 'a commit completes')
-        const completed = await complete(claim, write)
+        const completed = await completeBy('commit', claim, write)
         if (completed === false) throw new HapaxError('claim_lost')
         return { value, expiresAt: completed.expiresAt }
       },
     },
     fail: (step) => void failing.add(step),
-    holdComplete() {
-      held = { reached: gate(), gate: gate() }
-      return { reached: held.reached.opened, gate: held.gate }
-    },
+    holdComplete: () => holdBack('complete'),
+    holdCommit: () => holdBack('commit'),
     mend: () => failing.clear(),
   }
 }
