@@ -106,9 +106,10 @@ export const stateTable: readonly Transition[] = [
   { from: 'expired', on: 'delete', to: 'none', by: 'reaper', when: 'the tombstone has stood its time' },
 ]
 
-const targets = new Map(stateTable.map((row) => [`${row.from} ${row.on}`, row.to]))
+const targets = new Map<State | 'none', Map<Happening, State | 'none'>>()
+for (const { from, on, to } of stateTable) targets.set(from, (targets.get(from) ?? new Map()).set(on, to))
 
 /** Where a happening leads, or `undefined` when it may not happen in this state. */
 export function nextState(from: State | 'none', on: Happening): State | 'none' | undefined {
-  return targets.get(`${from} ${on}`)
+  return targets.get(from)?.get(on)
 }

@@ -48,7 +48,7 @@ export const limits = {
   /** So many requests of one turn are handled before the first of them is answered. */
   together: 128,
   /** And no others once they took so long: what is quick is not to wait for what is not. */
-  togetherMs: 2,
+  togetherMs: 5,
   /** Stripe's bound; fits every client seen so far. */
   keyLength: 255,
   /** Tenant, principal, credential and route together, escaped. */

@@ -41,10 +41,12 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     async close() {},
 
     reserve(reservation) {
-      const { verdict, next } = transitions.reserve(get(reservation), reservation, clock.now(), nextId)
-      if (write(next) || verdict.kind !== 'completed') return verdict
+      const at = address(reservation)
+      const { verdict, next } = transitions.reserve(records.get(at), reservation, clock.now(), nextId)
+      if (next !== undefined) records.set(at, copyOf(next))
+      if (verdict.kind !== 'completed') return verdict
       const record = copyOf(verdict.record)
-      return { ...verdict, answer: record.answer ?? verdict.answer, record }
+      return { kind: 'completed', answer: record.answer ?? verdict.answer, record }
     },
     async renew(claim, leaseMs) {
       return write(transitions.renew(get(claim), claim, leaseMs, clock.now()))
@@ -53,11 +55,12 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       return write(transitions.checkpoint(get(claim), claim, step, clock.now()))
     },
     complete(claim, completion) {
-      const own = { ...completion, answer: copyOfAnswer(completion.answer) }
-      const next = transitions.complete(get(claim), claim, own, clock.now())
+      const at = address(claim)
+      const own = { answer: copyOfAnswer(completion.answer), answerVersion: completion.answerVersion }
+      const next = transitions.complete(records.get(at), claim, own, clock.now())
       if (next === undefined) return false
       // Nobody else holds any of it.
-      records.set(address(next), next)
+      records.set(at, next)
       return { expiresAt: next.expiresAt }
     },
     async release(claim) {
