@@ -28,6 +28,7 @@ export class HeldWork<Tx> implements Work<Tx> {
   #doubt: string | undefined
   #state: CommitState = noCommit
   #commits: Promise<unknown>[] | undefined
+  #failure: CommitFailure | undefined
 
   constructor(
     store: Store<Tx>,
@@ -56,11 +57,11 @@ export class HeldWork<Tx> implements Work<Tx> {
   }
 
   /**
-   * What became of all commits, once all have ended: the error of the first that failed. `undefined` when none was begun.
-   * Asked by the engine alone, when the handler is over.
+   * Why the first commit that was begun and failed has failed, once all have ended; `undefined` when none was asked for.
+   * Looked at by the engine, when the handler is over.
    */
   get commitFailure(): Promise<CommitFailure | undefined> | undefined {
-    return this.#commits && Promise.allSettled(this.#commits).then((all) => all.find(isFailure))
+    return this.#commits && Promise.allSettled(this.#commits).then(() => this.#failure)
   }
 
   get signal(): AbortSignal {
@@ -114,9 +115,10 @@ export class HeldWork<Tx> implements Work<Tx> {
         const completion = { answer: keptAnswer(said, policy), answerVersion: policy.answerVersion }
         return { value, write: { kind: 'complete', ...completion } }
       })
-    } catch (error) {
-      if (answer !== undefined && !isHapaxError(error, 'claim_lost')) this.#state = { kind: 'unsure' }
-      throw error
+    } catch (reason) {
+      this.#failure ??= { reason }
+      if (answer !== undefined && !isHapaxError(reason, 'claim_lost')) this.#state = { kind: 'unsure' }
+      throw reason
     }
     if (answer !== undefined) this.#state = { kind: 'committed', answer, expiresAt: done.expiresAt }
     return done.value
@@ -128,10 +130,6 @@ const noCommit: CommitState = { kind: 'none' }
 /** That a commit failed, and why. */
 export interface CommitFailure {
   readonly reason: unknown
-}
-
-function isFailure(result: PromiseSettledResult<unknown>): result is PromiseRejectedResult {
-  return result.status === 'rejected'
 }
 
 /** What is kept of an answer: all of it, or, over the size limit, that it was given. */

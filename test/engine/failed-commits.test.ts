@@ -1,4 +1,5 @@
 import { engine, type Work } from 'hapax'
+import { memoryStore } from 'hapax/memory'
 import { type SqliteTransaction, sqliteStore } from 'hapax/sqlite'
 import { afterEach, expect, test } from 'vitest'
 import { freshPath } from '../stores/sqlite-fixtures/given.js'
@@ -57,4 +58,15 @@ test('one that is still under way when the handler returns is waited for', async
   })
   expect(await first).toMatchObject({ value: { paid: true } })
   expect(isCommitted).toBe(true)
+})
+
+test('one that could not begin is no failure: a handler may do without, where a store has no transactions', async () => {
+  const hapax = engine({ store: memoryStore() })
+  closing.push(hapax.close)
+  const policy = hapax.policy({ name: 'payments.create' })
+  const done = await hapax.run({ scope: 'acme', key: 'k', input: {}, policy }, async (work) => {
+    const without = { paid: 'without rows' }
+    return work.commit(async () => ({ paid: 'with rows' })).catch(() => without)
+  })
+  expect(done).toMatchObject({ value: { paid: 'without rows' } })
 })
