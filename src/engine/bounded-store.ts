@@ -1,4 +1,4 @@
-import { isPromise } from '../kernel/awaitable.js'
+import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { type Clock, within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
@@ -29,26 +29,20 @@ export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Cloc
       throw failed(step, error)
     }
   }
+  /** The two steps that every request takes make no promise where the store makes none. */
+  function atOnce<T>(step: string, ask: () => Awaitable<T>): Awaitable<T> {
+    let answer: Awaitable<T>
+    try {
+      answer = ask()
+    } catch (error) {
+      throw failed(step, error)
+    }
+    return isPromise(answer) ? bounded(step, () => answer) : answer
+  }
   return {
-    reserve(reservation) {
-      let verdict: ReturnType<BoundedStore['reserve']>
-      try {
-        verdict = store.reserve(reservation)
-      } catch (error) {
-        throw failed('reserve', error)
-      }
-      return isPromise(verdict) ? bounded('reserve', () => verdict) : verdict
-    },
+    reserve: (reservation) => atOnce('reserve', () => store.reserve(reservation)),
     renew: (claim, leaseMs) => bounded('renew', () => store.renew(claim, leaseMs)),
-    complete(claim, completion) {
-      let completed: ReturnType<BoundedStore['complete']>
-      try {
-        completed = store.complete(claim, completion)
-      } catch (error) {
-        throw failed('complete', error)
-      }
-      return isPromise(completed) ? bounded('complete', () => completed) : completed
-    },
+    complete: (claim, completion) => atOnce('complete', () => store.complete(claim, completion)),
     release: (claim) => bounded('release', () => store.release(claim)),
     fail: (claim, failure) => bounded('fail', () => store.fail(claim, failure)),
     doubt: (claim, reason) => bounded('doubt', () => store.doubt(claim, reason)),

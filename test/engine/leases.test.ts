@@ -1,5 +1,8 @@
+import { engine } from 'hapax'
+import { memoryStore } from 'hapax/memory'
 import { describe, expect, test } from 'vitest'
 import { bench } from '../support/bench.js'
+import { manualClock } from '../support/manual-clock.js'
 import { gate } from '../support/waiting.js'
 
 const request = { scope: 'acme', key: 'k-1', input: 1 }
@@ -28,6 +31,23 @@ describe('a handler that runs longer than its lease', () => {
     open('done')
     expect(await running).toMatchObject({ value: 'done' })
     expect(events).not.toContain('claim_lost')
+  })
+
+  test('survives a renewal that a store throws at once, without a promise', async () => {
+    const clock = manualClock()
+    const store = memoryStore({ clock })
+    let failures = 3
+    const renew: typeof store.renew = (claim, leaseMs) => {
+      if (failures-- > 0) throw new Error('the driver is gone')
+      return store.renew(claim, leaseMs)
+    }
+    const hapax = engine({ store: { ...store, renew }, clock })
+    const { opened, open } = gate<string>()
+    const running = hapax.run({ ...request, policy: hapax.policy({ name: 'payments.create' }) }, () => opened)
+    await clock.advance(45_000)
+    open('done')
+    expect(await running).toMatchObject({ value: 'done' })
+    expect(failures).toBeLessThan(0)
   })
 
   test('hears that its claim is lost when the lease could not be renewed in time', async () => {
