@@ -1,7 +1,7 @@
 import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { backoffMs } from '../kernel/backoff.js'
 import { sleep } from '../kernel/clock.js'
-import { HapaxError } from '../kernel/errors.js'
+import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { backoffs, defaults } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
 import { type Ending, endingOf, type HandlerResult } from './evidence.js'
@@ -34,13 +34,13 @@ export function finish<Tx>(run: Run<Tx>, result: HandlerResult): Awaitable<Outco
   let outcome: Awaitable<Outcome>
   try {
     outcome = write(run, ending, result)
-  } catch {
-    return writtenLater(run, ending, result)
+  } catch (error) {
+    return writtenLater(run, ending, result, error)
   }
   if (!isPromise(outcome)) return written(run, outcome)
   return outcome.then(
     (outcome) => written(run, outcome),
-    () => writtenLater(run, ending, result),
+    (error: unknown) => writtenLater(run, ending, result, error),
   )
 }
 
@@ -49,8 +49,14 @@ function written<Tx>({ lease }: Run<Tx>, outcome: Outcome): Outcome {
   return outcome
 }
 
-function writtenLater<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): Outcome {
-  void run.context.background.track(keepWriting(run, ending, result))
+function writtenLater<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult, error: unknown): Outcome {
+  const { context, guarded } = run
+  // The store fails by a HapaxError. Anything else is a bug, which trying again may not mend.
+  if (!isHapaxError(error)) {
+    const message = `an ending of policy "${guarded.policy.name}" could not be written: ${String(error)}`
+    context.log({ level: 'error', code: 'ending_failed', message })
+  }
+  void context.background.track(keepWriting(run, ending, result))
   return unwritten(run, ending, result)
 }
 

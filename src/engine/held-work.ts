@@ -121,6 +121,7 @@ export class HeldWork<Tx> implements Work<Tx> {
       throw reason
     }
     if (answer !== undefined) this.#state = { kind: 'committed', answer, expiresAt: done.expiresAt }
+    this.#failure = undefined
     return done.value
   }
 }

@@ -70,3 +70,15 @@ test('one that could not begin is no failure: a handler may do without, where a 
   })
   expect(done).toMatchObject({ value: { paid: 'without rows' } })
 })
+
+test('one that failed is made up for by one that did not', async () => {
+  const said: string[] = []
+  const hapax = engine({ store: sqliteStore({ path: freshPath() }), log: ({ code }) => said.push(code) })
+  closing.push(hapax.close)
+  const policy = hapax.policy({ name: 'payments.create' })
+  const done = await hapax.run({ scope: 'acme', key: 'k', input: {}, policy }, (work) =>
+    failing(work).catch(() => work.commit(async () => ({ paid: 'at last' }))),
+  )
+  expect(done).toMatchObject({ value: { paid: 'at last' } })
+  expect(said).toEqual([])
+})
