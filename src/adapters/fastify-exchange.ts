@@ -5,6 +5,7 @@ import { HapaxError, invariant } from '../kernel/errors.js'
 import { payloadOf, wholePayloadOf } from './fastify-payload.js'
 import { type Handler, HeldReply } from './held-reply.js'
 import { rawLines } from './raw-lines.js'
+import type { WatchedBody } from './watched-body.js'
 
 /** Where a request keeps the bytes of its body. */
 export const place = Symbol('hapax')
@@ -14,7 +15,7 @@ export type Kept<Tx> = FastifyRequest & { [place]?: KeptBody; work?: Work<Tx> }
 interface KeptBody {
   /** Whether its content encoding has been undone. */
   readonly isUnwrapped: boolean
-  readonly bytes: () => Awaitable<Uint8Array>
+  readonly body: WatchedBody
 }
 
 /** A request to a guarded route of Fastify, and the handler behind it. */
@@ -41,9 +42,9 @@ export class FastifyExchange<Tx> implements Exchange<Tx> {
   }
 
   body(): Awaitable<Uint8Array> {
-    const { [place]: body } = this.#request
-    invariant(body, 'preParsing comes before the handler')
-    return body.bytes()
+    const { [place]: kept } = this.#request
+    invariant(kept, 'preParsing comes before the handler')
+    return kept.body.bytes()
   }
 
   run(work: Work<Tx>): Awaitable<unknown> {

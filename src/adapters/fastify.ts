@@ -16,7 +16,7 @@ import { FastifyExchange, type Kept, place } from './fastify-exchange.js'
 import { payloadOf } from './fastify-payload.js'
 import type { Handler } from './held-reply.js'
 import { refuseMissingHandler } from './missing-handler.js'
-import { watchedBody } from './watched-body.js'
+import { WatchedBody } from './watched-body.js'
 
 export { keyStatus } from './fastify-status.js'
 
@@ -74,9 +74,9 @@ export function guard<
 
   const preParsing: preParsingHookHandler = (request, _reply, payload, done) => {
     if (route.methods.includes(request.method)) {
-      // A hook of the application may have unwrapped the body, as @fastify/compress does: then that is what is compared.
-      const isUnwrapped = payload !== request.raw
-      ;(request as Kept<Tx>)[place] = { isUnwrapped, bytes: watchedBody(payload as Readable, route.bodyLimit) }
+      // A hook that has unwrapped the body, as those of @fastify/compress do, says so by this: Fastify asks for it.
+      const isUnwrapped = payload !== request.raw && 'receivedEncodedLength' in payload
+      ;(request as Kept<Tx>)[place] = { isUnwrapped, body: new WatchedBody(payload as Readable, route.bodyLimit) }
     }
     done(null, payload)
   }

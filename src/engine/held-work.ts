@@ -1,4 +1,4 @@
-import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import { HapaxError, invariant, isHapaxError } from '../kernel/errors.js'
 import { endingOf } from './evidence.js'
 import type { Guarded } from './guarded.js'
 import type { Lease } from './lease.js'
@@ -28,7 +28,9 @@ export class HeldWork<Tx> implements Work<Tx> {
   #doubt: string | undefined
   #state: CommitState = noCommit
   #commits: Promise<unknown>[] | undefined
+  #isCommitting = false
   #failure: CommitFailure | undefined
+  #unbegun: HapaxError | undefined
 
   constructor(
     store: Store<Tx>,
@@ -61,7 +63,12 @@ export class HeldWork<Tx> implements Work<Tx> {
    * Looked at by the engine, when the handler is over.
    */
   get commitFailure(): Promise<CommitFailure | undefined> | undefined {
-    return this.#commits && Promise.allSettled(this.#commits).then(() => this.#failure)
+    return this.#commits && this.#settled(this.#commits)
+  }
+
+  /** What asked for a commit that could not begin was told; `undefined` when all have begun. */
+  get unbegun(): HapaxError | undefined {
+    return this.#unbegun
   }
 
   get signal(): AbortSignal {
@@ -90,18 +97,19 @@ export class HeldWork<Tx> implements Work<Tx> {
   }
 
   async #commit<T>(body: (at: { readonly tx: Tx }) => Promise<T>): Promise<T> {
-    if (this.#state.kind !== 'none')
-      throw new HapaxError('already_answered', 'Call work.commit once: one request has one answer.')
-    refuseInDoubt(this.#doubt)
     const store = this.#store
     const { policy } = this.#guarded
-    if (store.transaction === undefined) throw withoutTransactions(store)
+    this.#unbegun = this.#cannotBegin()
+    if (this.#unbegun !== undefined) throw this.#unbegun
+    invariant(store.transaction, 'a commit that begins has a transaction')
+    this.#isCommitting = true
     let answer: Answer | undefined
     let done: Committed<T>
     try {
       done = await store.transaction(this.#claim, async (tx) => {
         const value = await body({ tx })
-        refuseInDoubt(this.#doubt)
+        const doubt = inDoubt(this.#doubt)
+        if (doubt !== undefined) throw doubt
         const said = await this.#guarded.toAnswer(value)
         if (endingOf({ kind: 'answered', answer: said }, undefined, this.#guarded).kind !== 'complete') {
           const error = new HapaxError(
@@ -117,12 +125,30 @@ export class HeldWork<Tx> implements Work<Tx> {
       })
     } catch (reason) {
       this.#failure ??= { reason }
+      this.#isCommitting = false
       if (answer !== undefined && !isHapaxError(reason, 'claim_lost')) this.#state = { kind: 'unsure' }
       throw reason
     }
     if (answer !== undefined) this.#state = { kind: 'committed', answer, expiresAt: done.expiresAt }
     this.#failure = undefined
     return done.value
+  }
+
+  #cannotBegin(): HapaxError | undefined {
+    if (this.#state.kind !== 'none' || this.#isCommitting)
+      return new HapaxError('already_answered', 'Call work.commit once: one request has one answer.')
+    return (
+      inDoubt(this.#doubt) ?? (this.#store.transaction === undefined ? withoutTransactions(this.#store) : undefined)
+    )
+  }
+
+  /** A commit may be begun when another has failed. */
+  async #settled(commits: readonly Promise<unknown>[]): Promise<CommitFailure | undefined> {
+    for (let seen = 0; seen < commits.length; ) {
+      seen = commits.length
+      await Promise.allSettled(commits)
+    }
+    return this.#failure
   }
 }
 
@@ -145,9 +171,9 @@ export function kept({ status, headers, body }: Answer): StoredAnswer {
   return { kind: 'kept', status, headers, body }
 }
 
-function refuseInDoubt(doubt: string | undefined): void {
-  if (doubt === undefined) return
-  throw new HapaxError(
+function inDoubt(doubt: string | undefined): HapaxError | undefined {
+  if (doubt === undefined) return undefined
+  return new HapaxError(
     'outcome_unknown',
     `A doubt is open (${doubt}); it must be settled before anything is committed.`,
   )

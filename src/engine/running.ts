@@ -169,7 +169,10 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
   #returned(value: unknown): Awaitable<Outcome> {
     const commits = this.work.commitFailure
     if (commits === undefined) return this.#answered(value)
-    return commits.then((failure) => (failure === undefined ? this.#answered(value) : this.#failed(failure.reason)))
+    return commits.then((failure) => {
+      this.#tellUnbegun()
+      return failure === undefined ? this.#answered(value) : this.#failed(failure.reason)
+    })
   }
 
   #answered(value: unknown): Awaitable<Outcome> {
@@ -184,6 +187,14 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
       (answer) => finish(this, { kind: 'answered', answer }),
       (error: unknown) => finish(this, { kind: 'unwritable', error }),
     )
+  }
+
+  /** A handler that has not waited for it has not heard of it. */
+  #tellUnbegun(): void {
+    const { unbegun, commitState } = this.work
+    if (unbegun === undefined || commitState.kind === 'committed') return
+    const message = `a handler of policy "${this.guarded.policy.name}" asked for a commit that could not begin: ${unbegun.message}`
+    this.context.log({ level: 'warn', code: 'commit_not_begun', message })
   }
 
   /** An error is told when nothing runs below it any more. */

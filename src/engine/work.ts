@@ -16,7 +16,8 @@ export interface Work<Tx = never> {
   /**
    * Business rows and the answer in one commit of the store's database. What `body` returns is the answer, whatever
    * the handler does after it; if the claim is lost by then, the rows roll back and this throws `claim_lost`. When it fails,
-   * the request has failed, even if the handler catches the error: what it answers then was meant for rows that are not there.
+   * and none that comes later succeeds, the request has failed, even if the handler catches the error: what it answers then
+   * was meant for rows that are not there.
    *
    * @example
    * return work.commit(async ({ tx }) => {

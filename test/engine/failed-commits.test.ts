@@ -61,7 +61,8 @@ test('one that is still under way when the handler returns is waited for', async
 })
 
 test('one that could not begin is no failure: a handler may do without, where a store has no transactions', async () => {
-  const hapax = engine({ store: memoryStore() })
+  const said: string[] = []
+  const hapax = engine({ store: memoryStore(), log: ({ code }) => said.push(code) })
   closing.push(hapax.close)
   const policy = hapax.policy({ name: 'payments.create' })
   const done = await hapax.run({ scope: 'acme', key: 'k', input: {}, policy }, async (work) => {
@@ -69,6 +70,7 @@ test('one that could not begin is no failure: a handler may do without, where a 
     return work.commit(async () => ({ paid: 'with rows' })).catch(() => without)
   })
   expect(done).toMatchObject({ value: { paid: 'without rows' } })
+  expect(said).toEqual(['commit_not_begun'])
 })
 
 test('one that failed is made up for by one that did not', async () => {
@@ -81,4 +83,29 @@ test('one that failed is made up for by one that did not', async () => {
   )
   expect(done).toMatchObject({ value: { paid: 'at last' } })
   expect(said).toEqual([])
+})
+
+test('of two that are begun at once the second is refused, and the first stands', async () => {
+  const run = bench()
+  let refusal: unknown
+  const done = await run(async (work) => {
+    const first = work.commit(async () => ({ paid: 'first' }))
+    await work
+      .commit(async () => ({ paid: 'second' }))
+      .catch((error: unknown) => {
+        refusal = error
+      })
+    return first
+  })
+  expect(refusal).toMatchObject({ code: 'already_answered' })
+  expect(done).toMatchObject({ value: { paid: 'first' } })
+})
+
+test('one that is begun because another failed is waited for too', async () => {
+  const run = bench()
+  const done = await run(async (work) => {
+    void failing(work).catch(() => work.commit(async () => ({ paid: 'at last' })))
+    return { paid: 'too early' }
+  })
+  expect(done).toMatchObject({ value: { paid: 'at last' } })
 })

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { inTurn } from '../../src/http/turn.js'
 import { limits } from '../../src/kernel/limits.js'
 
@@ -65,5 +65,13 @@ describe('steps that are asked for in one turn', () => {
     }
     await Promise.all(Array.from({ length: 3 }, () => inTurn(compute).then(() => seen.push('heard'))))
     expect(seen).toEqual(['runs', 'heard', 'runs', 'heard', 'runs', 'heard'])
+  })
+
+  test('run under timers that a test has faked, and after them', async () => {
+    vi.useFakeTimers()
+    const during = inTurn(() => 'during')
+    vi.useRealTimers()
+    expect(await during).toBe('during')
+    expect(await inTurn(() => 'after')).toBe('after')
   })
 })
