@@ -6,7 +6,7 @@ import { limits } from '../kernel/limits.js'
 /**
  * Runs a step at the end of this turn of the event loop, right behind those that were asked for before it. A server reads
  * many requests in one turn; taken one by one, with all that node and the kernel do between two of them, each finds the
- * processor's caches cold and takes twice as long (docs/internals/decisions/0017).
+ * processor's caches cold and takes much longer (docs/internals/decisions/0017).
  *
  * The step runs in the caller's own async context. What it throws is told to its caller alone.
  */
