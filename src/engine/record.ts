@@ -63,12 +63,20 @@ export interface StoredRecord extends Claim {
   readonly recoveryPoint: string
   /** What the phases so far returned, for the engine to read on resume. */
   readonly progress: Uint8Array | undefined
+  /** A call to the outside was begun, and how it ended is not on record. */
+  readonly isBegun: boolean
+  /** It was written with effects: it does not expire before they are final, which only the reaper looks at. */
+  readonly hasEffects: boolean
   readonly answer: StoredAnswer | undefined
   /** The version of the answer's shape, for the upgrade hook. */
   readonly answerVersion: number | undefined
   readonly errorCode: string | undefined
-  /** While `unknown`: when the reconciler looks at it next. */
+  /** While `unknown`: when the reconciler looks at it next; while `failed_retryable`: the resumer. Without it a person does. */
   readonly reconcileAfter: number | undefined
+  /** How often it was looked at in vain. */
+  readonly looks: number
+  /** While `unknown`: since when. */
+  readonly doubtedAt: number | undefined
   readonly evidence: readonly KeptEvidence[]
   readonly createdAt: number
   readonly lastRunAt: number

@@ -1,5 +1,8 @@
 import type { Awaitable } from '../kernel/awaitable.js'
+import type { CallMark, CallStore } from './call-store.js'
+import type { EffectStore, NewEffect } from './effect-store.js'
 import type { Finding } from './finding.js'
+import type { InboxStore } from './inbox-store.js'
 import type { Claim, Evidence, OnLeaseOver, RecordName, StoredAnswer, StoredRecord } from './record.js'
 import type { State } from './state.js'
 import type { Reservation, Verdict } from './verdict.js'
@@ -48,6 +51,15 @@ export interface Store<Tx = never> {
 
   /** Turns up to `limit` claims whose lease is over, and that may not run again, into doubt. */
   sweep(limit: number): Promise<readonly StoredRecord[]>
+  /**
+   * Up to `limit` records of these operations that may go on and that nobody holds: those whose lease is over and that may
+   * run again, and failed ones whose time has come. Changes nothing: who goes on with one reserves it.
+   */
+  interrupted(query: WaitingQuery): Promise<readonly StoredRecord[]>
+  /** Up to `limit` doubts of these operations whose time has come, put off by `holdMs`, so that no other node looks at them meanwhile. */
+  doubts(query: WaitingQuery & { readonly holdMs: number }): Promise<readonly StoredRecord[]>
+  /** Says when a record that nobody holds is looked at next. `false` when it is held, or over, or of another generation. */
+  postpone(name: RecordName, plan: Plan): Promise<boolean>
   /** Buries up to `limit` records past retention and deletes up to `limit` tombstones that stood their time. */
   reap(limit: number): Promise<Reaped>
 
@@ -66,6 +78,22 @@ export interface Store<Tx = never> {
    * COMMIT. A claim that is stale, or has completed before, throws `claim_lost` and the business rows roll back with it.
    */
   readonly transaction?: <T>(claim: Claim, body: (tx: Tx) => Promise<Step<T>>) => Promise<Committed<T>>
+
+  /**
+   * One request as one transaction: takes the key's lock without waiting for it, or for a bounded time, judges the
+   * reservation, and where it may run, runs `body` and writes the completed record before COMMIT. No claim is ever visible
+   * to others, and whatever fails leaves nothing. `joins` is a transaction that the caller opened, and will end himself.
+   */
+  readonly single?: <T>(
+    reservation: Reservation,
+    body: (at: SingleAttempt<Tx>) => Promise<SingleStep<T>>,
+    joins?: unknown,
+  ) => Promise<SingleOutcome<T>>
+  /** The calls of handlers, and what was said about them. */
+  readonly calls?: CallStore
+  /** The outbox. */
+  readonly effects?: EffectStore<Tx>
+  readonly inbox?: InboxStore<Tx>
 
   /** Looks at the database for whatever a promise depends on, and changes nothing. */
   readonly examine?: () => Promise<readonly Finding[]>
@@ -86,6 +114,10 @@ export interface Checkpoint {
   readonly onLeaseOver: OnLeaseOver
   readonly leaseMs: number
   readonly progress?: Uint8Array
+  /** A call to the outside that begins or ends here. */
+  readonly call?: CallMark
+  /** Another retention than the record was given; `'forever'` keeps it for ever. */
+  readonly retentionMs?: number | 'forever'
 }
 
 export interface Completion {
@@ -99,6 +131,8 @@ export interface Completed {
 
 export interface Failure {
   readonly errorCode: string
+  /** When it may be resumed without its client; without it, never. */
+  readonly resumeAfterMs?: number
 }
 
 export interface Doubt {
@@ -110,6 +144,8 @@ export interface Doubt {
 export interface Step<T> {
   readonly value: T
   readonly write: ({ readonly kind: 'checkpoint' } & Checkpoint) | ({ readonly kind: 'complete' } & Completion)
+  /** Written in the same commit, where the store has an outbox. */
+  readonly effects?: readonly NewEffect[]
 }
 
 export interface Committed<T> {
@@ -118,13 +154,47 @@ export interface Committed<T> {
   readonly expiresAt: number | undefined
 }
 
+/** What `single` gives its body: the claim is nobody's to see, and the record is as it would be with it. */
+export interface SingleAttempt<Tx> {
+  readonly tx: Tx
+  readonly claim: Claim
+  readonly record: StoredRecord
+}
+
+/** How the one transaction of a request ends: with its rows, or with its answer alone, the rows undone. */
+export interface SingleStep<T> {
+  readonly value: T
+  readonly rows: 'keep' | 'undo'
+  readonly completion: Completion
+  readonly effects?: readonly NewEffect[]
+}
+
+export type SingleOutcome<T> =
+  | ({ readonly kind: 'committed' } & Committed<T>)
+  | { readonly kind: 'judged'; readonly verdict: Exclude<Verdict, { readonly claim: Claim }> }
+
 export interface Settlement {
   readonly generation: number
   readonly evidence: Evidence
+  /** The call that the evidence is about. */
+  readonly call?: CallMark
   readonly outcome:
     | ({ readonly kind: 'completed' } & Completion)
     | { readonly kind: 'landed'; readonly recoveryPoint: string; readonly progress?: Uint8Array }
-    | { readonly kind: 'not_landed' }
+    | { readonly kind: 'not_landed'; readonly progress?: Uint8Array }
+}
+
+export interface WaitingQuery {
+  readonly operations: readonly string[]
+  readonly limit: number
+}
+
+/** When something that waits is looked at next, and how often it was looked at in vain. */
+export interface Plan {
+  readonly generation: number
+  readonly looks: number
+  /** `undefined` leaves it to a person. */
+  readonly afterMs: number | undefined
 }
 
 export interface Reaped {

@@ -2,7 +2,7 @@ import { invariant } from '../kernel/errors.js'
 import { equalFingerprints, recipeOf } from './fingerprint/fingerprint.js'
 import { type Claim, finished, type StoredRecord, started } from './record.js'
 import { type Happening, nextState, type State } from './state.js'
-import type { Checkpoint, Completion, Doubt, Failure, Settlement } from './store.js'
+import type { Checkpoint, Completion, Doubt, Failure, Plan, Settlement } from './store.js'
 import type { Reservation, Verdict } from './verdict.js'
 
 /**
@@ -75,12 +75,16 @@ export function checkpoint(
   now: number,
 ): StoredRecord | undefined {
   if (!holds(current, claim, 'checkpoint')) return undefined
-  return {
+  const { retentionMs = current.retentionMs } = step
+  const next = {
     ...leased(current, step.leaseMs, now),
     recoveryPoint: step.recoveryPoint,
     onLeaseOver: step.onLeaseOver,
     progress: step.progress ?? current.progress,
+    isBegun: step.call === undefined ? current.isBegun : step.call.kind === 'begun',
+    retentionMs: retentionMs === 'forever' ? undefined : retentionMs,
   }
+  return step.retentionMs === undefined ? next : retained(next, now)
 }
 
 export function complete(
@@ -113,7 +117,9 @@ export function fail(
 ): StoredRecord | undefined {
   if (isRepeated(current, claim, 'failed_retryable')) return current
   if (!holds(current, claim, 'fail')) return undefined
-  return { ...retained(idle(current, 'fail'), now), errorCode: failure.errorCode }
+  const { errorCode, resumeAfterMs } = failure
+  const reconcileAfter = resumeAfterMs === undefined ? undefined : now + resumeAfterMs
+  return { ...retained(idle(current, 'fail'), now), errorCode, reconcileAfter }
 }
 
 export function doubt(
@@ -124,12 +130,32 @@ export function doubt(
 ): StoredRecord | undefined {
   if (isRepeated(current, claim, 'unknown')) return current
   if (!holds(current, claim, 'doubt')) return undefined
-  return { ...idle(current, 'doubt'), errorCode: reason.errorCode, reconcileAfter: now + reason.reconcileAfterMs }
+  const reconcileAfter = now + reason.reconcileAfterMs
+  return { ...idle(current, 'doubt'), errorCode: reason.errorCode, reconcileAfter, doubtedAt: now, looks: 0 }
 }
 
 export function sweep(current: StoredRecord, now: number): StoredRecord | undefined {
   if (!isSweepable(current, now)) return undefined
-  return { ...idle(current, 'sweep'), errorCode: leaseOver, reconcileAfter: now }
+  return { ...idle(current, 'sweep'), errorCode: leaseOver, reconcileAfter: now, doubtedAt: now, looks: 0 }
+}
+
+/** Whether this may go on without its client, as far as time is concerned. */
+export function isInterrupted(record: StoredRecord, now: number): boolean {
+  if (record.state === 'in_progress') return record.onLeaseOver === 'resume' && (record.leaseUntil ?? 0) <= now
+  return record.state === 'failed_retryable' && isDue(record, now)
+}
+
+/** Takes a doubt whose time has come, and puts it off. */
+export function takeDoubt(current: StoredRecord, holdMs: number, now: number): StoredRecord | undefined {
+  if (current.state !== 'unknown' || !isDue(current, now)) return undefined
+  return { ...current, reconcileAfter: now + holdMs }
+}
+
+export function postpone(current: StoredRecord | undefined, plan: Plan, now: number): StoredRecord | undefined {
+  if (current?.generation !== plan.generation) return undefined
+  if (current.state !== 'unknown' && current.state !== 'failed_retryable') return undefined
+  const { looks, afterMs } = plan
+  return { ...current, looks, reconcileAfter: afterMs === undefined ? undefined : now + afterMs }
 }
 
 export function settle(
@@ -147,13 +173,25 @@ export function settle(
     evidence: [...current.evidence, { ...settlement.evidence, says: outcome.kind, at: now }],
   }
   if (outcome.kind === 'completed') return completed(settled, 'settle_completed', outcome, now)
-  const idled = { ...retained(idle(settled, on), now), errorCode: undefined }
-  if (outcome.kind === 'not_landed') return idled
-  return { ...idled, recoveryPoint: outcome.recoveryPoint, progress: outcome.progress ?? current.progress }
+  const going = {
+    ...retained(idle(settled, on), now),
+    errorCode: undefined,
+    isBegun: false,
+    progress: outcome.progress ?? current.progress,
+    // Nothing is open any more, so that it may go on, at once and without its client.
+    onLeaseOver: outcome.progress === undefined ? current.onLeaseOver : ('resume' as const),
+    reconcileAfter: now,
+  }
+  return outcome.kind === 'not_landed' ? going : { ...going, recoveryPoint: outcome.recoveryPoint }
 }
 
-/** What the reaper does to a record: makes it a tombstone, deletes it, or leaves it alone. */
-export function reap(current: StoredRecord, now: number): StoredRecord | 'deleted' | undefined {
+/** What the reaper does to a record, whose effects it says to be final: makes it a tombstone, deletes it, or leaves it alone. */
+export function reap(
+  found: StoredRecord,
+  now: number,
+  effects: 'final' | 'open' = 'open',
+): StoredRecord | 'deleted' | undefined {
+  const current = effects === 'final' ? { ...found, hasEffects: false } : found
   if (!isExpired(current, now)) return undefined
   if (nextState(current.state, 'bury') !== undefined)
     return { ...idle(current, 'bury'), answer: undefined, answerVersion: undefined, progress: undefined }
@@ -164,7 +202,7 @@ export function reap(current: StoredRecord, now: number): StoredRecord | 'delete
 /** Expiry is judged here, by time, and does not wait for the reaper. Doubt and unfinished work never expire. */
 export function isExpired(record: StoredRecord, now: number): boolean {
   if (record.state === 'expired') return true
-  if (record.expiresAt === undefined || now < record.expiresAt) return false
+  if (record.expiresAt === undefined || now < record.expiresAt || record.hasEffects) return false
   return nextState(record.state, 'bury') !== undefined && (record.answer !== undefined || nothingCommitted(record))
 }
 
@@ -180,8 +218,13 @@ function isSweepable(record: StoredRecord, now: number): boolean {
   )
 }
 
+/** Nothing of it is on record, neither rows nor a call that may have landed. */
 function nothingCommitted(record: StoredRecord): boolean {
-  return record.recoveryPoint === started
+  return record.recoveryPoint === started && !record.isBegun
+}
+
+function isDue({ reconcileAfter }: StoredRecord, now: number): boolean {
+  return reconcileAfter !== undefined && reconcileAfter <= now
 }
 
 /** The claim is the last one given, and the state lets its holder do this. */
@@ -230,11 +273,15 @@ function fresh(
     leaseUntil: now + reservation.leaseMs,
     onLeaseOver,
     recoveryPoint: started,
-    progress: undefined,
+    progress: reservation.progress,
+    isBegun: false,
+    hasEffects: false,
     answer: undefined,
     answerVersion: undefined,
     errorCode: undefined,
     reconcileAfter: undefined,
+    looks: 0,
+    doubtedAt: undefined,
     evidence: [],
     createdAt: now,
     lastRunAt: now,
@@ -252,9 +299,11 @@ function claimedAnew(current: StoredRecord, reservation: Reservation, now: numbe
     fence: current.fence + 1,
     claimId: reservation.claimId,
     attempt: current.attempt + 1,
-    onLeaseOver: reservation.onLeaseOver,
+    // What is true of a phase is on record; before the first of them, the caller says what a crash would mean.
+    onLeaseOver: current.progress === undefined ? reservation.onLeaseOver : current.onLeaseOver,
     errorCode: undefined,
     reconcileAfter: undefined,
+    looks: 0,
     lastRunAt: now,
   }
 }
@@ -272,10 +321,13 @@ function completed(
     leaseUntil: undefined,
     recoveryPoint: finished,
     progress: undefined,
+    isBegun: false,
     answer,
     answerVersion,
     errorCode: undefined,
     reconcileAfter: undefined,
+    looks: 0,
+    doubtedAt: undefined,
     completedAt: now,
     expiresAt: expiryOf(current, now),
   }
@@ -287,7 +339,8 @@ function leased(record: StoredRecord, leaseMs: number, now: number): StoredRecor
 
 /** A record that nobody holds any more. The fence stays: it only ever rises. */
 function idle(record: StoredRecord, on: Happening): StoredRecord {
-  return { ...record, state: stateAfter(record.state, on), leaseUntil: undefined, reconcileAfter: undefined }
+  const state = stateAfter(record.state, on)
+  return { ...record, state, leaseUntil: undefined, reconcileAfter: undefined, doubtedAt: undefined, looks: 0 }
 }
 
 function stateAfter(from: State | 'none', on: Happening): State {

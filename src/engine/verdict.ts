@@ -14,6 +14,8 @@ export interface Reservation extends RecordName {
   readonly tombstoneMs: number
   readonly onLeaseOver: OnLeaseOver
   readonly onExpired: 'run' | 'refuse'
+  /** What a new record begins with, such as the input of an operation, for the engine to read on resume. */
+  readonly progress?: Uint8Array | undefined
   /** What becomes of a key that is new, or new again: it is taken, or the verdict tells that it is and nothing changes. */
   readonly onNew: 'take' | 'tell'
 }

@@ -34,6 +34,22 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     return next !== undefined
   }
 
+  /** Those of some operations that `pick` gives something for. */
+  const waiting = (
+    operations: readonly string[],
+    limit: number,
+    pick: (record: StoredRecord) => StoredRecord | undefined,
+  ) => {
+    const most = boundedLimit(limit, limits.batch)
+    const found: StoredRecord[] = []
+    for (const record of records.values()) {
+      if (found.length === most) break
+      const picked = operations.includes(record.operation) ? pick(record) : undefined
+      if (picked !== undefined) found.push(copyOf(picked))
+    }
+    return found
+  }
+
   return {
     name: 'memory',
     grade: 'best-effort',
@@ -87,6 +103,20 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
         if (write(next)) swept.push(next)
       }
       return swept
+    },
+    async interrupted({ operations, limit }) {
+      return waiting(operations, limit, (record) =>
+        transitions.isInterrupted(record, clock.now()) ? record : undefined,
+      )
+    },
+    async doubts({ operations, limit, holdMs }) {
+      return waiting(operations, limit, (record) => {
+        const next = transitions.takeDoubt(record, holdMs, clock.now())
+        return write(next) ? next : undefined
+      })
+    },
+    async postpone(name, plan) {
+      return write(transitions.postpone(get(name), plan, clock.now()))
     },
     async reap(limit) {
       const most = boundedLimit(limit, limits.batch)

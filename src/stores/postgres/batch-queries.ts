@@ -33,7 +33,7 @@ export function batchQueriesFor(schema: string) {
     reserve: {
       text: `WITH ${now}, known AS MATERIALIZED (SELECT * FROM ${records} WHERE digest = ANY($1::bytea[])),
       fresh AS (INSERT INTO ${records} (${reservedColumns}) SELECT ${reserved(column)}
-        FROM t, ${asked('bytea', 'text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigint')}
+        FROM t, ${asked('bytea', 'text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigint', 'bytea')}
         WHERE a1 NOT IN (SELECT digest FROM known) ORDER BY a1
         ON CONFLICT (digest) DO NOTHING RETURNING digest, id, created_at)
       SELECT digest, NULL::bigint, ${milliseconds('t.now')}, committed_in, ${isLarge}, ${light} FROM known, t

@@ -3,7 +3,15 @@ import type { Row } from './connections.js'
 
 /** How each column of the records is read, written and understood. Times enter and leave as milliseconds. */
 
-const times = new Set(['locked_until', 'reconcile_after', 'created_at', 'last_run_at', 'completed_at', 'expires_at'])
+const times = new Set([
+  'locked_until',
+  'reconcile_after',
+  'created_at',
+  'last_run_at',
+  'completed_at',
+  'expires_at',
+  'doubted_at',
+])
 const bytes = new Set(['progress', 'response_body'])
 const numbers = new Set([
   ...times,
@@ -11,6 +19,9 @@ const numbers = new Set([
   'generation',
   'fence',
   'attempt',
+  'is_begun',
+  'has_effects',
+  'looks',
   'response_status_code',
   'response_withheld_bytes',
   'response_schema_version',

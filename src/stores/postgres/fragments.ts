@@ -19,11 +19,11 @@ export const moved = 'revision = revision + 1, committed_in = pg_current_xact_id
 
 export const reservedColumns = `digest, scope_id, idempotency_key, claim_id, operation, request_fingerprint, on_lease_over,
   retention_ms, tombstone_ms, locked_until, expires_at, generation, fence, attempt, status, recovery_point, evidence,
-  created_at, last_run_at`
+  created_at, last_run_at, progress`
 
 export function reserved(a: Argument): string {
   return `${a(1)}, ${a(2)}, ${a(3)}, ${a(4)}, ${a(5)}, ${a(6)}, ${a(7)}, ${a(8)}::bigint, ${a(9)}::bigint,
-    ${later(`${a(10)}::bigint`)}, ${retained(`${a(8)}::bigint`)}, 1, 1, 1, 'in_progress', 'started', '[]', t.now, t.now`
+    ${later(`${a(10)}::bigint`)}, ${retained(`${a(8)}::bigint`)}, 1, 1, 1, 'in_progress', 'started', '[]', t.now, t.now, ${a(11)}`
 }
 
 export function renewed(a: Argument): string {
@@ -32,7 +32,7 @@ export function renewed(a: Argument): string {
 
 export function completed(a: Argument): string {
   return `status = 'completed', recovery_point = 'finished', progress = NULL, locked_until = NULL, reconcile_after = NULL,
-    last_error_code = NULL, completed_at = t.now, expires_at = ${retained('retention_ms')},
+    last_error_code = NULL, is_begun = 0, looks = 0, doubted_at = NULL, completed_at = t.now, expires_at = ${retained('retention_ms')},
     response_status_code = ${a(5)}, response_headers = ${a(6)}, response_body = ${a(7)},
     response_withheld_bytes = ${a(8)}::bigint, response_schema_version = ${a(9)}, ${moved}`
 }

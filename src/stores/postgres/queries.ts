@@ -23,7 +23,9 @@ import {
  */
 export type Queries = ReturnType<typeof queriesFor>
 
-const expired = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started'))`
+const expirable = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started' AND is_begun = 0))`
+/** By time alone; one with effects waits for the reaper. */
+const expired = `(${expirable} AND has_effects = 0)`
 
 /** When a tombstone has stood its time, as its index has it. */
 const forgettable = `(expires_at AT TIME ZONE 'UTC' + tombstone_ms * interval '1 millisecond')`
@@ -37,8 +39,12 @@ export function queriesFor(schema: string) {
   const records = `${schema}.records`
   const clock = `${schema}.clock()`
   const active = `status <> 'expired' AND NOT (${expired} AND expires_at <= (SELECT ${clock}))`
+  const hasOpenEffects = `(has_effects = 1 AND EXISTS (SELECT FROM ${schema}.effect_states e WHERE e.record_id = r.id AND e.state NOT IN ('done', 'discarded')))`
   const now = `(SELECT ${clock} AS now) t`
   const read = `SELECT ${milliseconds(clock)}, committed_in, ${selected(whole)} FROM ${records} WHERE digest = $1`
+  const update = (names: readonly string[]) =>
+    `UPDATE ${records} SET ${names.map((name, index) => `${name} = ${written(name, index + 3)}, `).join('')}${moved}
+      WHERE digest = $1 AND revision = $2::bigint RETURNING committed_in`
   const readGives = ['now', 'committed_in', ...whole]
   return {
     /**
@@ -55,9 +61,21 @@ export function queriesFor(schema: string) {
     find: { text: read, gives: readGives },
     lock: { text: `${read} FOR UPDATE`, gives: readGives },
     /** Writes only if the row is still the one that was judged. */
-    update: (names: readonly string[]) => ({
-      text: `UPDATE ${records} SET ${names.map((name, index) => `${name} = ${written(name, index + 3)}, `).join('')}${moved}
-      WHERE digest = $1 AND revision = $2::bigint RETURNING committed_in`,
+    update: (names: readonly string[]) => ({ text: update(names), gives: ['committed_in'] }),
+    /** The same, and in the same statement a call that begins. A key that was sent before is the same call. */
+    updateBeginning: (names: readonly string[]) => ({
+      text: `WITH w AS (${update(names)}, id, scope_id, operation, generation),
+      c AS (INSERT INTO ${schema}.calls (downstream_key, phase, record_id, scope_id, operation, generation, state, begun_at)
+        SELECT $${names.length + 3}, $${names.length + 4}, id, scope_id, operation, generation, 'begun', ${clock} FROM w
+        ON CONFLICT (downstream_key) DO UPDATE SET state = 'begun', ended_at = NULL)
+      SELECT committed_in FROM w`,
+      gives: ['committed_in'],
+    }),
+    /** The same, and in the same statement how a call ended. */
+    updateEnding: (names: readonly string[]) => ({
+      text: `WITH w AS (${update(names)}),
+      c AS (UPDATE ${schema}.calls SET state = $${names.length + 4}, ended_at = ${clock} FROM w WHERE downstream_key = $${names.length + 3})
+      SELECT committed_in FROM w`,
       gives: ['committed_in'],
     }),
     remove: { text: `DELETE FROM ${records} WHERE digest = $1 AND revision = $2::bigint RETURNING 1`, gives: done },
@@ -74,10 +92,27 @@ export function queriesFor(schema: string) {
 
     sweep: {
       text: `UPDATE ${records} SET status = 'unknown', locked_until = NULL, reconcile_after = t.now,
-        last_error_code = 'in_progress_lock_expired', ${moved}
+        last_error_code = 'in_progress_lock_expired', doubted_at = t.now, looks = 0, ${moved}
       FROM ${now} WHERE id = ANY (ARRAY(
         SELECT id FROM ${records} WHERE status = 'in_progress' AND on_lease_over = 'doubt' AND locked_until <= ${clock}
         ORDER BY locked_until LIMIT $1 FOR UPDATE SKIP LOCKED))
+      RETURNING ${selected(whole)}`,
+      gives: whole,
+    },
+    interrupted: {
+      text: `SELECT ${selected(whole)} FROM (
+        (SELECT * FROM ${records} WHERE status = 'in_progress' AND on_lease_over = 'resume' AND locked_until <= ${clock}
+          AND operation = ANY ($2::text[]) ORDER BY locked_until LIMIT $1)
+        UNION ALL
+        (SELECT * FROM ${records} WHERE status = 'failed_retryable' AND reconcile_after <= ${clock}
+          AND operation = ANY ($2::text[]) ORDER BY reconcile_after LIMIT $1)) r LIMIT $1`,
+      gives: whole,
+    },
+    doubts: {
+      text: `UPDATE ${records} SET reconcile_after = t.now + $3::bigint * interval '1 millisecond', ${moved}
+      FROM ${now} WHERE id = ANY (ARRAY(
+        SELECT id FROM ${records} WHERE status = 'unknown' AND reconcile_after <= ${clock} AND operation = ANY ($2::text[])
+        ORDER BY reconcile_after LIMIT $1 FOR UPDATE SKIP LOCKED))
       RETURNING ${selected(whole)}`,
       gives: whole,
     },
@@ -85,7 +120,7 @@ export function queriesFor(schema: string) {
       text: `UPDATE ${records} SET status = 'expired', response_status_code = NULL, response_headers = NULL, response_body = NULL,
         response_withheld_bytes = NULL, response_schema_version = NULL, progress = NULL, ${moved}
       WHERE id = ANY (ARRAY(
-        SELECT id FROM ${records} WHERE ${expired} AND expires_at <= ${clock}
+        SELECT id FROM ${records} r WHERE ${expirable} AND expires_at <= ${clock} AND NOT ${hasOpenEffects}
         ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))
       RETURNING 1`,
       gives: done,

@@ -1,8 +1,9 @@
+import type { CallMark } from '../../engine/call-store.js'
 import type { Claim, RecordName, StoredRecord } from '../../engine/record.js'
-import type { Completed, Completion, ListQuery, Usage } from '../../engine/store.js'
+import type { Completed, Completion, ListQuery, Usage, WaitingQuery } from '../../engine/store.js'
 import type { Reservation } from '../../engine/verdict.js'
 import { invariant } from '../../kernel/errors.js'
-import { differences, recordOf } from '../sql/row.js'
+import { differences, recordOf, type SqlValue } from '../sql/row.js'
 import { scopesWithin } from '../sql/tenant.js'
 import {
   completedIn,
@@ -14,8 +15,9 @@ import {
   ofReservation,
   type Written,
 } from './arguments.js'
+import { arrayOf } from './array.js'
 import { recordRowOf } from './columns.js'
-import type { Row } from './connections.js'
+import type { Query, Row } from './connections.js'
 import { type Execute, everyScope } from './executor.js'
 import type { Queries } from './queries.js'
 
@@ -26,11 +28,13 @@ export interface RecordTable {
   /** Keeps the row for the rest of the transaction. */
   lock(name: RecordName): Promise<Found | undefined>
   /** Writes only if the row is still the one that was read. */
-  write(found: Found, next: StoredRecord): Promise<Written | undefined>
+  write(found: Found, next: StoredRecord, call?: CallMark): Promise<Written | undefined>
   remove(found: Found): Promise<boolean>
   renew(claim: Claim, leaseMs: number): Promise<boolean>
   complete(claim: Claim, completion: Completion): Promise<(Completed & Written) | undefined>
   sweep(limit: number): Promise<readonly StoredRecord[]>
+  interrupted(query: WaitingQuery): Promise<readonly StoredRecord[]>
+  doubts(query: WaitingQuery & { readonly holdMs: number }): Promise<readonly StoredRecord[]>
   bury(limit: number): Promise<number>
   forget(limit: number): Promise<number>
   list(query: ListQuery, limit: number): Promise<readonly StoredRecord[]>
@@ -57,9 +61,10 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
     },
     find: reading(queries.find),
     lock: reading(queries.lock),
-    async write({ record, revision }, next) {
+    async write({ record, revision }, next, call) {
       const { names, values } = differences(record, next)
-      const [row] = await execute(record.scope, queries.update(names), [digestOf(record), revision, ...values])
+      const { query, values: more } = marking(queries, names, call)
+      const [row] = await execute(record.scope, query, [digestOf(record), revision, ...values, ...more])
       return row && { committedIn: String(row.committed_in) }
     },
     async remove({ record, revision }) {
@@ -74,6 +79,12 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
     },
     async sweep(limit) {
       return records(await execute(everyScope, queries.sweep, [limit]))
+    },
+    async interrupted({ operations, limit }) {
+      return records(await execute(everyScope, queries.interrupted, [limit, arrayOf(operations)]))
+    },
+    async doubts({ operations, limit, holdMs }) {
+      return records(await execute(everyScope, queries.doubts, [limit, arrayOf(operations), holdMs]))
     },
     async bury(limit) {
       return (await execute(everyScope, queries.bury, [limit])).length
@@ -92,6 +103,18 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
       return { keys: Number(row?.keys), bytes: Number(row?.bytes) }
     },
   }
+}
+
+/** The statement that writes these columns and what became of a call, and what it is given besides. */
+function marking(queries: Queries, names: readonly string[], call: CallMark | undefined): Marking {
+  if (call === undefined) return { query: queries.update(names), values: [] }
+  if (call.kind === 'begun') return { query: queries.updateBeginning(names), values: [call.key, call.phase] }
+  return { query: queries.updateEnding(names), values: [call.key, call.kind] }
+}
+
+interface Marking {
+  readonly query: Query
+  readonly values: readonly SqlValue[]
 }
 
 /** A digest leads to one name; anything else would be somebody else's record. */

@@ -1,3 +1,4 @@
+import type { CallMark } from '../../engine/call-store.js'
 import { boundedLimit } from '../../engine/limit.js'
 import type { RecordName, StoredRecord } from '../../engine/record.js'
 import type { Store } from '../../engine/store.js'
@@ -10,10 +11,22 @@ import type { RecordTable } from './record-table.js'
 
 /** All of them ask a server, so none answers at once. */
 type Steps = {
-  readonly [K in Exclude<keyof Store, 'name' | 'grade' | 'open' | 'close' | 'transaction' | 'examine'>]: (
+  readonly [K in Exclude<keyof Store, OtherMembers>]: (
     ...args: Parameters<Store[K]>
   ) => Promise<Awaited<ReturnType<Store[K]>>>
 }
+
+type OtherMembers =
+  | 'name'
+  | 'grade'
+  | 'open'
+  | 'close'
+  | 'transaction'
+  | 'single'
+  | 'calls'
+  | 'effects'
+  | 'inbox'
+  | 'examine'
 
 /** What a step makes of a record: the next one and what to answer, or only an answer. */
 interface Judgement<T> {
@@ -32,12 +45,13 @@ export function postgresSteps(records: RecordTable): Steps {
     name: RecordName,
     judge: (current: StoredRecord | undefined, now: number) => Judgement<T>,
     first?: Found,
+    call?: CallMark,
   ): Promise<T> {
     for (let attempt = 1; attempt <= limits.contention; attempt++) {
       const found = attempt === 1 && first !== undefined ? first : await records.find(name)
       const { next, answer } = judge(found?.record, found?.now ?? 0)
       if (found === undefined || next === undefined || next === found.record) return answer
-      if (next === 'deleted' ? await records.remove(found) : await records.write(found, next)) return answer
+      if (next === 'deleted' ? await records.remove(found) : await records.write(found, next, call)) return answer
     }
     throw new HapaxError('store_busy', 'Others kept changing this record; nothing happened. Try again.')
   }
@@ -45,11 +59,14 @@ export function postgresSteps(records: RecordTable): Steps {
   const written = (
     name: RecordName,
     step: (current: StoredRecord | undefined, now: number) => StoredRecord | 'deleted' | undefined,
-  ) =>
-    judged(name, (current, now) => {
+    call?: CallMark,
+  ) => {
+    const judge = (current: StoredRecord | undefined, now: number) => {
       const next = step(current, now)
       return { next, answer: next !== undefined }
-    })
+    }
+    return judged(name, judge, undefined, call)
+  }
 
   return {
     async reserve(reservation) {
@@ -75,7 +92,8 @@ export function postgresSteps(records: RecordTable): Steps {
       throw new HapaxError('store_busy', 'The key was given back again and again; nothing happened. Try again.')
     },
     renew: (claim, leaseMs) => records.renew(claim, leaseMs),
-    checkpoint: (claim, step) => written(claim, (current, now) => transitions.checkpoint(current, claim, step, now)),
+    checkpoint: (claim, step) =>
+      written(claim, (current, now) => transitions.checkpoint(current, claim, step, now), step.call),
     async complete(claim, completion) {
       const completed = await records.complete(claim, completion)
       if (completed !== undefined) return { expiresAt: completed.expiresAt }
@@ -87,8 +105,12 @@ export function postgresSteps(records: RecordTable): Steps {
     release: (claim) => written(claim, (current) => transitions.release(current, claim)),
     fail: (claim, failure) => written(claim, (current, now) => transitions.fail(current, claim, failure, now)),
     doubt: (claim, reason) => written(claim, (current, now) => transitions.doubt(current, claim, reason, now)),
-    settle: (name, settlement) => written(name, (current, now) => transitions.settle(current, settlement, now)),
+    settle: (name, settlement) =>
+      written(name, (current, now) => transitions.settle(current, settlement, now), settlement.call),
     sweep: async (limit) => records.sweep(boundedLimit(limit, limits.batch)),
+    interrupted: async (query) => records.interrupted({ ...query, limit: boundedLimit(query.limit, limits.batch) }),
+    doubts: async (query) => records.doubts({ ...query, limit: boundedLimit(query.limit, limits.batch) }),
+    postpone: (name, plan) => written(name, (current, now) => transitions.postpone(current, plan, now)),
     async reap(limit) {
       const bounded = boundedLimit(limit, limits.batch)
       const deleted = await records.forget(bounded)

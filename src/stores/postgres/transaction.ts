@@ -83,6 +83,6 @@ async function fencedWrite(
   if (write.kind === 'complete') return records.complete(claim, write)
   const found = await records.lock(claim)
   const next = found && transitions.checkpoint(found.record, claim, write, found.now)
-  const written = found && next && (await records.write(found, next))
+  const written = found && next && (await records.write(found, next, write.call))
   return written && { expiresAt: next?.expiresAt, ...written }
 }

@@ -29,6 +29,8 @@ export const columns = {
   on_lease_over: (record) => record.onLeaseOver,
   recovery_point: (record) => record.recoveryPoint,
   progress: (record) => record.progress ?? null,
+  is_begun: (record) => Number(record.isBegun),
+  has_effects: (record) => Number(record.hasEffects),
   response_status_code: (record) => record.answer?.status ?? null,
   response_headers: (record) => (record.answer === undefined ? null : JSON.stringify(record.answer.headers)),
   response_body: (record) => (record.answer?.kind === 'kept' ? record.answer.body : null),
@@ -36,6 +38,8 @@ export const columns = {
   response_schema_version: (record) => record.answerVersion ?? null,
   last_error_code: (record) => record.errorCode ?? null,
   reconcile_after: (record) => record.reconcileAfter ?? null,
+  looks: (record) => record.looks,
+  doubted_at: (record) => record.doubtedAt ?? null,
   evidence: (record) => JSON.stringify(record.evidence),
   created_at: (record) => record.createdAt,
   last_run_at: (record) => record.lastRunAt,
@@ -61,6 +65,8 @@ export interface Row {
   readonly on_lease_over: OnLeaseOver
   readonly recovery_point: string
   readonly progress: Uint8Array | null
+  readonly is_begun: number
+  readonly has_effects: number
   readonly response_status_code: number | null
   readonly response_headers: string | null
   readonly response_body: Uint8Array | null
@@ -68,6 +74,8 @@ export interface Row {
   readonly response_schema_version: number | null
   readonly last_error_code: string | null
   readonly reconcile_after: number | null
+  readonly looks: number
+  readonly doubted_at: number | null
   readonly evidence: string
   readonly created_at: number
   readonly last_run_at: number
@@ -93,10 +101,14 @@ export function recordOf(row: Row): StoredRecord {
     onLeaseOver: row.on_lease_over,
     recoveryPoint: row.recovery_point,
     progress: row.progress ?? undefined,
+    isBegun: row.is_begun === 1,
+    hasEffects: row.has_effects === 1,
     answer: answerOf(row),
     answerVersion: row.response_schema_version ?? undefined,
     errorCode: row.last_error_code ?? undefined,
     reconcileAfter: row.reconcile_after ?? undefined,
+    looks: row.looks,
+    doubtedAt: row.doubted_at ?? undefined,
     evidence: JSON.parse(row.evidence) as StoredRecord['evidence'],
     createdAt: row.created_at,
     lastRunAt: row.last_run_at,

@@ -14,5 +14,6 @@ export function fencedWrite(records: RecordTable, claim: Claim, write: Step<unkn
   // A completion that already stands is no error on its own, but here the rows of the application would commit twice.
   if (next === undefined || next === current) return false
   records.write(current, next)
+  if (write.kind === 'checkpoint' && write.call !== undefined) records.mark(next, write.call, now)
   return { expiresAt: next.expiresAt }
 }

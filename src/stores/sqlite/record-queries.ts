@@ -10,9 +10,12 @@ const whole = named.join(', ')
 /** The reaper throws bodies away and need not load them. */
 const withoutBody = whole.replace('response_body', "x'' AS response_body")
 
-const expires = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started'))`
+const expires = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started' AND is_begun = 0))`
 
-const active = `status <> 'expired' AND NOT (${expires} AND expires_at <= ?)`
+const active = `status <> 'expired' AND NOT (${expires} AND has_effects = 0 AND expires_at <= ?)`
+
+const hasOpenEffects = `(has_effects = 1 AND EXISTS (SELECT 1 FROM hapax_effect_states e
+    WHERE e.record_id = hapax_records.id AND e.state NOT IN ('done', 'discarded')))`
 
 export const recordQueries = {
   /** `hapax_clock` is empty unless a test has pinned the time. */
@@ -29,8 +32,20 @@ export const recordQueries = {
   overdue: `SELECT ${whole} FROM hapax_records
     WHERE status = 'in_progress' AND on_lease_over = 'doubt' AND locked_until <= ?
     ORDER BY locked_until LIMIT ?`,
+  interrupted: (operations: readonly string[]) => `SELECT * FROM (
+      SELECT ${whole} FROM hapax_records WHERE status = 'in_progress' AND on_lease_over = 'resume' AND locked_until <= ?
+        AND ${among(operations)}
+      UNION ALL SELECT ${whole} FROM hapax_records WHERE status = 'failed_retryable' AND reconcile_after <= ?
+        AND ${among(operations)}) LIMIT ?`,
+  doubts: (operations: readonly string[]) => `SELECT ${whole} FROM hapax_records
+    WHERE status = 'unknown' AND reconcile_after <= ? AND ${among(operations)}
+    ORDER BY reconcile_after LIMIT ?`,
+  beginCall: `INSERT INTO hapax_calls (downstream_key, phase, record_id, scope_id, operation, generation, state, begun_at)
+    VALUES (?, ?, ?, ?, ?, ?, 'begun', ?)
+    ON CONFLICT (downstream_key) DO UPDATE SET state = 'begun', ended_at = NULL`,
+  endCall: `UPDATE hapax_calls SET state = ?, ended_at = ? WHERE downstream_key = ?`,
   expired: `SELECT ${withoutBody} FROM hapax_records
-    WHERE ${expires} AND expires_at <= ?
+    WHERE ${expires} AND expires_at <= ? AND NOT ${hasOpenEffects}
     ORDER BY expires_at LIMIT ?`,
   forgotten: `SELECT ${withoutBody} FROM hapax_records
     WHERE status = 'expired' AND expires_at + tombstone_ms <= ?
@@ -45,3 +60,7 @@ export const recordQueries = {
       UNION ALL SELECT length(response_body) FROM hapax_records WHERE scope_id >= ? AND scope_id < ? AND ${active}
       LIMIT ?)`,
 } as const
+
+function among(operations: readonly string[]): string {
+  return `operation IN (${operations.map(() => '?').join(', ')})`
+}

@@ -1,3 +1,4 @@
+import type { CallMark } from '../../engine/call-store.js'
 import { recordDigest } from '../../engine/digest.js'
 import type { RecordName, StoredRecord } from '../../engine/record.js'
 import type { ListQuery, Usage } from '../../engine/store.js'
@@ -20,7 +21,11 @@ export interface RecordTable {
   remove(record: RecordName): void
   /** Claims whose lease is over and that may not run again. */
   overdue(now: number, limit: number): readonly StoredRecord[]
-  /** Records past retention, without the bodies of their answers. */
+  interrupted(operations: readonly string[], now: number, limit: number): readonly StoredRecord[]
+  doubts(operations: readonly string[], now: number, limit: number): readonly StoredRecord[]
+  /** What became of a call, with the record that made it. */
+  mark(record: StoredRecord, call: CallMark, now: number): void
+  /** Records past retention whose effects are final, without the bodies of their answers. */
   expired(now: number, limit: number): readonly StoredRecord[]
   /** Tombstones that stood their time. */
   forgotten(now: number, limit: number): readonly StoredRecord[]
@@ -64,6 +69,14 @@ export function recordTable(connection: Connection): RecordTable {
     },
     remove: (name) => statement(queries.remove).run([recordDigest(name)]),
     overdue: (time, limit) => all(queries.overdue, [time, limit]),
+    interrupted: (operations, time, limit) =>
+      all(queries.interrupted(operations), [time, ...operations, time, ...operations, limit]),
+    doubts: (operations, time, limit) => all(queries.doubts(operations), [time, ...operations, limit]),
+    mark({ id, scope, operation, generation }, call, time) {
+      if (call.kind === 'begun')
+        statement(queries.beginCall).run([call.key, call.phase, id, scope, operation, generation, time])
+      else statement(queries.endCall).run([call.kind, time, call.key])
+    },
     expired: (time, limit) => all(queries.expired, [time, limit]),
     forgotten: (time, limit) => all(queries.forgotten, [time, limit]),
     list({ after, limit, ...filter }) {

@@ -1,3 +1,4 @@
+import type { CallMark } from '../../engine/call-store.js'
 import { boundedLimit } from '../../engine/limit.js'
 import type { StoredRecord } from '../../engine/record.js'
 import * as transitions from '../../engine/transitions.js'
@@ -22,6 +23,12 @@ export function stepsAt(now: number, records: RecordTable): Steps {
     return true
   }
 
+  const marked = (current: StoredRecord | undefined, next: StoredRecord | undefined, call: CallMark | undefined) => {
+    if (!write(current, next)) return false
+    if (call !== undefined) records.mark(next, call, now)
+    return true
+  }
+
   return {
     reserve(reservation) {
       const current = records.find(reservation)
@@ -35,7 +42,7 @@ export function stepsAt(now: number, records: RecordTable): Steps {
     },
     checkpoint(claim, checkpoint) {
       const current = records.find(claim)
-      return write(current, transitions.checkpoint(current, claim, checkpoint, now))
+      return marked(current, transitions.checkpoint(current, claim, checkpoint, now), checkpoint.call)
     },
     complete(claim, completion) {
       const current = records.find(claim)
@@ -59,7 +66,7 @@ export function stepsAt(now: number, records: RecordTable): Steps {
     },
     settle(name, settlement) {
       const current = records.find(name)
-      return write(current, transitions.settle(current, settlement, now))
+      return marked(current, transitions.settle(current, settlement, now), settlement.call)
     },
 
     sweep(limit) {
@@ -70,17 +77,30 @@ export function stepsAt(now: number, records: RecordTable): Steps {
       }
       return swept
     },
+    interrupted: ({ operations, limit }) => records.interrupted(operations, now, boundedLimit(limit, limits.batch)),
+    doubts({ operations, limit, holdMs }) {
+      const taken: StoredRecord[] = []
+      for (const record of records.doubts(operations, now, boundedLimit(limit, limits.batch))) {
+        const next = transitions.takeDoubt(record, holdMs, now)
+        if (write(record, next)) taken.push(next)
+      }
+      return taken
+    },
+    postpone(name, plan) {
+      const current = records.find(name)
+      return write(current, transitions.postpone(current, plan, now))
+    },
     reap(limit) {
       const most = boundedLimit(limit, limits.batch)
       let deleted = 0
       for (const record of records.forgotten(now, most)) {
-        if (transitions.reap(record, now) !== 'deleted') continue
+        if (transitions.reap(record, now, 'final') !== 'deleted') continue
         records.remove(record)
         deleted++
       }
       let buried = 0
       for (const record of records.expired(now, most)) {
-        const next = transitions.reap(record, now)
+        const next = transitions.reap(record, now, 'final')
         if (next !== 'deleted' && write(record, next)) buried++
       }
       return { buried, deleted }

@@ -1,8 +1,9 @@
 import { records } from './0001-records.js'
+import { work } from './0002-work.js'
 import type { Migration } from './migration.js'
 
 /** Every migration, in order and without gaps. */
-export const migrations: readonly Migration[] = [records]
+export const migrations: readonly Migration[] = [records, work]
 
 /** The schema that this release reads and writes. */
 export const schemaVersion = migrations.length

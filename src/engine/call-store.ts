@@ -1,0 +1,40 @@
+import type { Testimony } from './inbox-store.js'
+import type { StoredRecord } from './record.js'
+
+/** What is written of a call to the outside together with its record. */
+export type CallMark =
+  | { readonly kind: 'begun'; readonly key: string; readonly phase: string }
+  | { readonly kind: 'landed'; readonly key: string }
+  | { readonly kind: 'not_landed'; readonly key: string }
+
+/** One call to the outside, found by the downstream key that it carried. It outlives its record. */
+export interface StoredCall {
+  /** For paging. */
+  readonly id: number
+  readonly key: string
+  readonly scope: string
+  readonly operation: string
+  readonly generation: number
+  readonly phase: string
+  readonly state: CallMark['kind']
+  readonly begunAt: number
+}
+
+/** What was said about a call, and when it came. */
+export interface KeptTestimony extends Testimony {
+  readonly at: number
+}
+
+/** The port to the calls that handlers made, and to what others said about them, in whatever state their record is. */
+export interface CallStore {
+  find(key: string): Promise<{ readonly call: StoredCall; readonly record: StoredRecord | undefined } | undefined>
+  /** Pages in the order in which they began. */
+  list(query: { readonly limit: number; readonly after?: string }): Promise<{
+    readonly calls: readonly StoredCall[]
+    readonly next: string | undefined
+  }>
+  /** Keeps what somebody said. */
+  testify(testimony: Testimony): Promise<void>
+  /** What was said about these calls, oldest first. */
+  testimonies(keys: readonly string[]): Promise<readonly KeptTestimony[]>
+}
