@@ -1,9 +1,19 @@
 import type { NextFunction, Request, Response } from 'express'
-import { type Engine, type Exchange, handle, type Reply, type RouteOptions, routeOf, type Work } from '../http/port.js'
+import {
+  type AnyOperationRoute,
+  type Engine,
+  type Exchange,
+  handle,
+  type OperationRouteOptions,
+  type Reply,
+  type RouteOptions,
+  routeOf,
+  type Work,
+} from '../http/port.js'
 import { HapaxError } from '../kernel/errors.js'
 import { heldAnswer } from './held-answer.js'
 import { type HeldResponse, holdBack } from './held-response.js'
-import { refuseMissingHandler } from './missing-handler.js'
+import { nobody, refuseMissingHandler } from './missing-handler.js'
 import { linesOf, rawBody, refuseParsedBody } from './raw-body.js'
 import { send, sendWhole } from './sent-reply.js'
 
@@ -27,22 +37,35 @@ export type ExpressHandler<Tx> = (request: GuardedRequest<Tx>, response: Respons
  * app.post('/payments', guard(hapax, { name: 'payments.create', scope: tenantOf }, async (request, response) => {
  *   await request.work.commit(async ({ tx }) => response.status(201).json(await pay(tx, request.body)))
  * }))
+ *
+ * @example
+ * // A route that is bound to an operation has no handler of its own.
+ * app.post('/rides', guard(hapax, { scope: tenantOf, operation: createRide }))
  */
 export function guard<Tx>(
   engine: Engine<Tx>,
   options: RouteOptions<Request>,
   handler: ExpressHandler<Tx>,
+): (request: Request, response: Response, next: NextFunction) => void
+export function guard<Tx, Input>(
+  engine: Engine<Tx>,
+  options: OperationRouteOptions<Tx, Request, Input>,
+): (request: Request, response: Response, next: NextFunction) => void
+export function guard<Tx>(
+  engine: Engine<Tx>,
+  options: RouteOptions<Request> | AnyOperationRoute<Tx, Request>,
+  handler?: ExpressHandler<Tx>,
 ): (request: Request, response: Response, next: NextFunction) => void {
   const route = routeOf(engine, options)
   refuseMissingHandler(route, handler, '(request, response, next) => …')
   return (request, response, next) => {
-    const exchange = exchangeOf(request, response, next, handler)
+    const exchange = exchangeOf(request, response, next, handler ?? nobody)
     const serve = async () => {
       if (route.methods.includes(request.method)) refuseParsedBody(request)
       const handled = await handle(engine, exchange, route, request)
       if (handled.kind === 'reply') exchange.reply(handled.reply)
       // Express 4 does not look at what a handler returns.
-      else await handler(withWork(request, handled.work), response, next)
+      else await (handler ?? nobody)(withWork(request, handled.work), response, next)
     }
     serve().catch((error: unknown) => {
       exchange.letGo()

@@ -10,12 +10,20 @@ import type {
   RouteGenericInterface,
   RouteShorthandOptionsWithHandler,
 } from 'fastify'
-import { type Engine, handle, type RouteOptions, routeOf, type Work } from '../http/port.js'
+import {
+  type AnyOperationRoute,
+  type Engine,
+  handle,
+  type OperationRouteOptions,
+  type RouteOptions,
+  routeOf,
+  type Work,
+} from '../http/port.js'
 import { isPromise } from '../kernel/awaitable.js'
 import { FastifyExchange, type Kept, place } from './fastify-exchange.js'
 import { payloadOf } from './fastify-payload.js'
 import type { Handler } from './held-reply.js'
-import { refuseMissingHandler } from './missing-handler.js'
+import { nobody, refuseMissingHandler } from './missing-handler.js'
 import { WatchedBody } from './watched-body.js'
 
 export { keyStatus } from './fastify-status.js'
@@ -67,10 +75,29 @@ export function guard<
   engine: Engine<Tx>,
   options: RouteOptions<FastifyRequest>,
   guarded: GuardedRoute<Tx, G, S>,
+): FastifyRoute<G, S> & Typed<G, S>
+export function guard<
+  Tx,
+  Input,
+  G extends RouteGenericInterface = RouteGenericInterface,
+  S extends RawServerBase = RawServerDefault,
+>(
+  engine: Engine<Tx>,
+  options: OperationRouteOptions<Tx, FastifyRequest, Input>,
+  others?: Omit<GuardedRoute<Tx, G, S>, 'handler'>,
+): FastifyRoute<G, S> & Typed<G, S>
+export function guard<
+  Tx,
+  G extends RouteGenericInterface = RouteGenericInterface,
+  S extends RawServerBase = RawServerDefault,
+>(
+  engine: Engine<Tx>,
+  options: RouteOptions<FastifyRequest> | AnyOperationRoute<Tx, FastifyRequest>,
+  guarded: Partial<GuardedRoute<Tx, G, S>> = {},
 ): FastifyRoute<G, S> & Typed<G, S> {
   const route = routeOf(engine, options)
   refuseMissingHandler(route, guarded?.handler, '{ handler: (request, reply) => … }')
-  const { handler } = guarded as unknown as { handler: Handler }
+  const { handler = nobody } = guarded as unknown as { handler?: Handler }
 
   const preParsing: preParsingHookHandler = (request, _reply, payload, done) => {
     if (route.methods.includes(request.method)) {

@@ -1,9 +1,19 @@
-import { type Engine, type Exchange, handle, type Reply, type RouteOptions, routeOf, type Work } from '../http/port.js'
+import {
+  type AnyOperationRoute,
+  type Engine,
+  type Exchange,
+  handle,
+  type OperationRouteOptions,
+  type Reply,
+  type RouteOptions,
+  routeOf,
+  type Work,
+} from '../http/port.js'
 import { HapaxError } from '../kernel/errors.js'
 import { capture } from './captured-response.js'
 import { copiedBody } from './copied-body.js'
 import { joinedLines } from './joined-lines.js'
-import { refuseMissingHandler } from './missing-handler.js'
+import { nobody, refuseMissingHandler } from './missing-handler.js'
 
 export { keyStatus } from './fetch-status.js'
 
@@ -57,17 +67,22 @@ export function guard<Tx, Seen extends Request, Given extends Seen, Context exte
   options: ContextOptions<Seen, Context>,
   handler: GuardedHandler<Tx, Given, Context>,
 ): (request: Given, ...context: Context) => Promise<Response>
+export function guard<Tx, Given extends Request, Input>(
+  engine: Engine<Tx>,
+  options: OperationRouteOptions<Tx, Given, Input>,
+): (request: Given) => Promise<Response>
 export function guard<Tx, Given extends Request, Context extends unknown[]>(
   engine: Engine<Tx>,
-  options: RouteOptions<Given> & ContextOptions<Given, Context>,
-  handler: GuardedHandler<Tx, Given, Context>,
+  options: (RouteOptions<Given> & ContextOptions<Given, Context>) | AnyOperationRoute<Tx, Given>,
+  handler?: GuardedHandler<Tx, Given, Context>,
 ): (request: Given, ...context: Context) => Promise<Response> {
   const route = routeOf(engine, options)
   refuseMissingHandler(route, handler, '(request, work) => Response')
+  const scope = options.scope as ContextOptions<Given, Context>['scope']
   return async (request, ...context) => {
     if (route.methods.includes(request.method) && isRead(request)) throw readBefore(route.policy.name)
-    const run = (work: Work<Tx>) => handler(request, work, ...context)
-    const scoped = { ...route, scope: (request: Given) => options.scope(request, ...context) }
+    const run = (work: Work<Tx>) => (handler ?? nobody)(request, work, ...context)
+    const scoped = { ...route, scope: (request: Given) => scope(request, ...context) }
     const handled = await handle(engine, exchangeOf(request, run), scoped, request)
     return handled.kind === 'reply' ? responseOf(handled.reply) : run(handled.work)
   }

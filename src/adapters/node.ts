@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
+  type AnyOperationRoute,
   type Engine,
   type Exchange,
   handle,
+  type OperationRouteOptions,
   type Reply,
   type RouteOptions,
   refuseEventStream,
@@ -11,7 +13,7 @@ import {
 } from '../http/port.js'
 import { HapaxError } from '../kernel/errors.js'
 import { type AnswerError, served } from './answered-errors.js'
-import { refuseMissingHandler } from './missing-handler.js'
+import { nobody, refuseMissingHandler } from './missing-handler.js'
 import { readBody } from './read-body.js'
 import { send } from './sent-reply.js'
 
@@ -27,7 +29,13 @@ export interface Given<Tx> {
 
 export type NodeHandler<Tx> = (request: IncomingMessage, given: Given<Tx>) => Reply | Promise<Reply>
 
-export interface NodeOptions extends RouteOptions<IncomingMessage> {
+export interface NodeOptions extends RouteOptions<IncomingMessage>, ErrorOptions {}
+
+export interface NodeOperationOptions<Tx, Input>
+  extends OperationRouteOptions<Tx, IncomingMessage, Input>,
+    ErrorOptions {}
+
+interface ErrorOptions {
   /** Answers what the handler threw. Without it that is a 500 in the shape of the profile, and a line in the log. */
   readonly answerError?: AnswerError
 }
@@ -51,6 +59,15 @@ export function guard<Tx>(
   engine: Engine<Tx>,
   options: NodeOptions,
   handler: NodeHandler<Tx>,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void>
+export function guard<Tx, Input>(
+  engine: Engine<Tx>,
+  options: NodeOperationOptions<Tx, Input>,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void>
+export function guard<Tx>(
+  engine: Engine<Tx>,
+  options: NodeOptions | (AnyOperationRoute<Tx, IncomingMessage> & ErrorOptions),
+  handler?: NodeHandler<Tx>,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const { answerError, ...others } = options ?? {}
   const route = routeOf(engine, options && (others as RouteOptions<IncomingMessage>))
@@ -61,9 +78,9 @@ export function guard<Tx>(
   return (request, response) => {
     const serve = async () => {
       if (methods.includes(request.method ?? '') && request.readableDidRead) throw readBefore(policy.name)
-      const handled = await handle(engine, exchangeOf(request, handler), route, request)
+      const handled = await handle(engine, exchangeOf(request, handler ?? nobody), route, request)
       if (handled.kind === 'reply') return send(response, handled.reply)
-      send(response, replyIn(await handler(request, { work: handled.work, body: new Uint8Array() })))
+      send(response, replyIn(await (handler ?? nobody)(request, { work: handled.work, body: new Uint8Array() })))
     }
     return served(serve, request, response, answering)
   }

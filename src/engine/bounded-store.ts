@@ -7,7 +7,7 @@ import type { Store } from './store.js'
 /** The steps of a store that one request waits for. */
 export type BoundedStore = Pick<
   Store,
-  'reserve' | 'renew' | 'complete' | 'release' | 'fail' | 'doubt' | 'find' | 'usage'
+  'reserve' | 'renew' | 'checkpoint' | 'complete' | 'release' | 'fail' | 'doubt' | 'find' | 'usage'
 >
 
 /**
@@ -42,6 +42,7 @@ export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Cloc
   return {
     reserve: (reservation) => atOnce('reserve', () => store.reserve(reservation)),
     renew: (claim, leaseMs) => bounded('renew', () => store.renew(claim, leaseMs)),
+    checkpoint: (claim, step) => bounded('checkpoint', () => store.checkpoint(claim, step)),
     complete: (claim, completion) => atOnce('complete', () => store.complete(claim, completion)),
     release: (claim) => bounded('release', () => store.release(claim)),
     fail: (claim, failure) => bounded('fail', () => store.fail(claim, failure)),

@@ -7,10 +7,13 @@ import type { Background } from './background.js'
 import type { BoundedStore } from './bounded-store.js'
 import type { Breaker } from './breaker.js'
 import { digestHex } from './digest.js'
+import type { EffectCatalogue } from './effect-catalogue.js'
 import type { Flights } from './flights.js'
 import type { Guarded } from './guarded.js'
 import type { Limiter } from './limiter.js'
 import type { Opening } from './opening.js'
+import type { Operations } from './operation.js'
+import type { ProgressCodec } from './progress.js'
 import type { Pulse } from './pulse.js'
 import type { Quotas } from './quotas.js'
 import type { Store } from './store.js'
@@ -32,6 +35,12 @@ export interface Context<Tx> {
   readonly flights: Flights
   readonly pulse: Pulse
   readonly breaker: Breaker
+  /** How the progress of handlers is written down. */
+  readonly progress: ProgressCodec
+  /** `undefined` when the application has none. */
+  readonly effects: EffectCatalogue | undefined
+  /** The operations that were defined, by name. */
+  readonly operations: Operations<Tx>
   /** `undefined` when nobody has a quota. */
   readonly quotas: Quotas | undefined
   /** `undefined` when an answer may be asked for as often as one likes. */

@@ -3,27 +3,37 @@ import { type Chance, systemChance } from '../kernel/chance.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
 import { type Duration, parseDuration } from '../kernel/duration.js'
 import { HapaxError } from '../kernel/errors.js'
-import { type EventName, emitter, type Listener } from '../kernel/events.js'
+import { type Emitter, type EventName, emitter, type Listener } from '../kernel/events.js'
 import { defaults } from '../kernel/limits.js'
 import { consoleLog, type Log, loggingSafely } from '../kernel/log.js'
 import { abandoned } from './abandoned.js'
 import { background } from './background.js'
 import { boundedStore } from './bounded-store.js'
 import { breaker } from './breaker.js'
+import type { CallStore } from './call-store.js'
+import { type Chores, chores } from './chores.js'
 import type { Context } from './context.js'
-import { execute, openedInTime } from './executing.js'
+import type { EffectCatalogue } from './effect-catalogue.js'
+import type { EffectStore } from './effect-store.js'
+import { execute } from './executing.js'
 import { flights } from './flights.js'
 import type { Guarded } from './guarded.js'
+import type { InboxStore, Testimony } from './inbox-store.js'
 import { keyOf } from './key.js'
 import { type Limiter, limiterOf, type Rate } from './limiter.js'
+import { openedInTime } from './opened.js'
 import { opening } from './opening.js'
+import { type Operation, type OperationOptions, operations, type Performed } from './operation.js'
 import type { Outcome } from './outcome.js'
-import { type Accepted, type Done, errorToAnswer, plainResult, plainSource, valueToAnswer } from './plain.js'
+import { type Accepted, type Done, errorToAnswer, jsonText, plainResult, plainSource, valueToAnswer } from './plain.js'
 import { type Concurrency, type Policy, type PolicyOptions, policyOf } from './policy.js'
+import { progressCodec } from './progress.js'
 import { pulse } from './pulse.js'
 import { type QuotaOptions, quotasOf } from './quotas.js'
 import type { RecordName, StoredRecord } from './record.js'
+import { guardedOperation } from './resuming.js'
 import { type ScopeParts, scopeOf } from './scope.js'
+import { type EncryptionOptions, sealerOf } from './sealing.js'
 import type { Store } from './store.js'
 import type { Work } from './work.js'
 
@@ -35,9 +45,21 @@ export interface EngineOptions<Tx> {
   readonly quotas?: QuotaOptions
   /** How often the answer to one key may be given again: a rate for this process, or a limiter that all nodes share. */
   readonly replays?: Rate | Limiter
+  /** The effects of the application: `effects({ … })`. */
+  readonly effects?: EffectCatalogue
+  /** Encrypts the inputs of operations and the results of phases at rest. */
+  readonly encryption?: EncryptionOptions
   readonly log?: Log
   readonly clock?: Clock
   readonly chance?: Chance
+}
+
+/** An operation to run, once per key. */
+export interface OperationRequest<Tx, Input, Output> {
+  readonly scope: string | ScopeParts
+  readonly key: string
+  readonly operation: Operation<Tx, Input, Output>
+  readonly input: Input
 }
 
 export interface RunRequest<C extends Concurrency = Concurrency> {
@@ -47,6 +69,8 @@ export interface RunRequest<C extends Concurrency = Concurrency> {
   /** What makes two requests the same: any JSON value, or the bytes of a JSON text as they came. */
   readonly input?: unknown
   readonly policy: Policy<C>
+  /** With `mode: 'transaction'`: a transaction that you opened, and will commit. Until then nothing of this has happened. */
+  readonly joins?: unknown
 }
 
 type RunResult<T, C extends Concurrency> = 'accept' extends C ? Done<T> | Accepted : Done<T>
@@ -65,6 +89,39 @@ export interface Engine<Tx> {
     request: RunRequest<C>,
     handler: (work: Work<Tx>) => Promise<T>,
   ): Promise<RunResult<T, C>>
+  /**
+   * Defines a named, versioned handler over a stored input. Bind routes to it, run it by `perform`, and let workers finish
+   * what a crash left half-done.
+   *
+   * @example
+   * const createRide = hapax.operation('rides.create', { version: 1, retention: '7d' }, async (work, input: Ride) => {
+   *   const ride = await work.transaction('ride_created', ({ tx }) => insertRide(tx, input))
+   *   return work.commit(() => ({ status: 201, body: ride }))
+   * })
+   */
+  operation<Input, Output>(
+    name: string,
+    options: OperationOptions,
+    handler: (work: Work<Tx>, input: Input) => Awaitable<Output>,
+  ): Operation<Tx, Input, Output>
+  /** Runs an operation once per key, as `run` does a function. */
+  perform<Input, Output>(request: OperationRequest<Tx, Input, Output>): Promise<Done<Performed<Output>>>
+  /** Gives an operation the policy of a route that it is bound to: what its profile says, where the operation says nothing. */
+  bound(operation: Operation<Tx, never>, defaults: Partial<PolicyOptions>): Policy
+  /** Keeps what somebody says about a call or an effect, by its downstream key, and settles what is in doubt about it. */
+  testify(testimony: Testimony): Promise<void>
+  /** What workers do. */
+  readonly chores: Chores
+  /** The effects that the engine was given. */
+  readonly effects: EffectCatalogue | undefined
+  /** The parts of the store that workers and webhooks use by themselves; `undefined` where the store has none. */
+  readonly outbox: EffectStore<Tx> | undefined
+  readonly inbox: InboxStore<Tx> | undefined
+  readonly calls: CallStore | undefined
+  /** The clock and the chance that it was given. */
+  readonly clock: Clock
+  readonly chance: Chance
+  readonly events: Emitter
   /** What `run` and the HTTP door rest on: answers as bytes, every outcome in one union. */
   execute(guarded: Guarded<Tx>): Awaitable<Outcome>
   /** The record of a key as the store has it, to look at. Whether it may run is only ever said by running it. */
@@ -86,6 +143,7 @@ export interface Engine<Tx> {
  */
 export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
   const context = contextOf(options)
+  const doing = chores(context)
   let closing: Promise<void> | undefined
 
   function guard(guarded: Guarded<Tx>): Awaitable<Outcome> {
@@ -113,15 +171,60 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
     async run<T, C extends Concurrency>(request: RunRequest<C>, handler: (work: Work<Tx>) => Promise<T>) {
       const { policy } = request
       refuseMissing(policy, handler)
+      refuseJoining(policy, request.joins)
       const guarded = {
         scope: scopeOf(request.scope),
         key: keyOf(request.key),
         policy,
         source: plainSource(policy, request.input),
+        joins: request.joins,
       }
       const outcome = await guard({ ...guarded, handler, toAnswer: valueToAnswer, errorToAnswer })
       return plainResult<T>(outcome) as RunResult<T, C>
     },
+    operation(name, options, handler) {
+      const all: PolicyOptions = {
+        onCrash: options.mode === 'transaction' ? undefined : 'retry',
+        ...options,
+        name,
+      } as PolicyOptions
+      const operation = { name, options: all, handler }
+      refuseNoHandler(handler, `operation("${name}")`)
+      context.operations.add({ operation, policy: policyOf(all, context) })
+      return operation
+    },
+    async perform({ scope, key, operation, input }) {
+      const held = context.operations.find(operation.name)
+      if (held === undefined)
+        throw new HapaxError('operation_unknown', `Operation "${operation.name}" was not made by this engine.`)
+      const guarded = guardedOperation(
+        held,
+        { scope: scopeOf(scope), key: keyOf(key) },
+        jsonText(input ?? null, 'input'),
+      )
+      return plainResult(await guard(guarded)) as Done<never>
+    },
+    bound(operation, defaults) {
+      const policy = policyOf({ ...defaults, ...operation.options }, context)
+      context.operations.bind(operation.name, policy)
+      return policy
+    },
+    async testify(testimony) {
+      const { calls } = options.store
+      if (calls === undefined)
+        throw new HapaxError('transaction_unsupported', `The ${options.store.name} store keeps no evidence.`)
+      await openedInTime(context)
+      await calls.testify(testimony)
+      await doing.testified([testimony])
+    },
+    chores: doing,
+    effects: options.effects,
+    outbox: options.store.effects,
+    inbox: options.store.inbox,
+    calls: options.store.calls,
+    clock: context.clock,
+    chance: context.chance,
+    events: context.events,
     execute: guard,
     find,
     on: context.events.on,
@@ -162,6 +265,9 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
     flights: flights(),
     pulse: pulse(clock),
     breaker: breaker(clock, chance, events),
+    progress: progressCodec(sealerOf(options.encryption)),
+    effects: options.effects,
+    operations: operations(),
     quotas: options.quotas === undefined ? undefined : quotasOf(options.quotas, { clock, store: bounded, events }),
     replays: options.replays === undefined ? undefined : limiterOf(options.replays, 'replays'),
   }
@@ -174,9 +280,18 @@ function refuseMissing(policy: Policy | undefined, handler: unknown): void {
       "Give run() a policy that was made by hapax.policy({ name: 'payments.create' }).",
     )
   }
-  if (typeof handler !== 'function') {
-    throw new HapaxError('handler_missing', 'Give run() the function that it shall run once, as its second argument.')
-  }
+  refuseNoHandler(handler, 'run()')
+}
+
+function refuseNoHandler(handler: unknown, where: string): void {
+  if (typeof handler === 'function') return
+  throw new HapaxError('handler_missing', `Give ${where} the function that it shall run once, as its last argument.`)
+}
+
+function refuseJoining(policy: Policy, joins: unknown): void {
+  if (joins === undefined || policy.mode === 'transaction') return
+  const message = `Policy "${policy.name}": only with mode: 'transaction' can a request join a transaction of yours.`
+  throw new HapaxError('policy_invalid', message)
 }
 
 function warnOfForgetting<Tx>(store: Store<Tx>, log: Log): void {

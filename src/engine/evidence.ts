@@ -1,12 +1,19 @@
+import type { HapaxError } from '../kernel/errors.js'
 import type { Guarded } from './guarded.js'
 import { errorCodeOf } from './name.js'
 import type { FailureKind, Policy } from './policy.js'
 import type { Answer } from './record.js'
 
+/** Why a run may not end as its handler says: nobody knows what happened, or a call must be made again. */
+export interface Unsound {
+  readonly kind: 'doubt' | 'retry'
+  readonly errorCode: string
+}
+
 /**
  * The evidence rule: what happened decides how a run ends, not the status code alone.
  *
- * An open doubt beats any answer the handler gives. Without one, an answer below 500 is an answer, even a refusal;
+ * An open doubt beats any answer the handler gives, and so does a call that is to be made again. Without either, an answer below 500 is an answer, even a refusal;
  * a throw or a 5xx means what the policy says. 408, 425 and 429 tell the caller to come back, so they are no answers.
  */
 export type Ending =
@@ -21,10 +28,14 @@ export type HandlerResult =
   | { readonly kind: 'answered'; readonly answer: Answer }
   | { readonly kind: 'unwritable'; readonly error: unknown }
   | { readonly kind: 'threw'; readonly error: unknown }
+  /** It did not run: what an earlier attempt left behind cannot be read here. */
+  | { readonly kind: 'unresumable'; readonly error: HapaxError }
 
-export function endingOf<Tx>(result: HandlerResult, openDoubt: string | undefined, guarded: Guarded<Tx>): Ending {
-  if (openDoubt !== undefined) return { kind: 'doubt', errorCode: openDoubt }
+export function endingOf<Tx>(result: HandlerResult, unsound: Unsound | undefined, guarded: Guarded<Tx>): Ending {
+  if (unsound !== undefined) return { kind: unsound.kind === 'doubt' ? 'doubt' : 'fail', errorCode: unsound.errorCode }
   switch (result.kind) {
+    case 'unresumable':
+      return { kind: 'fail', errorCode: result.error.code }
     case 'unwritable':
       return { kind: 'complete', answer: undefined }
     case 'threw':
@@ -70,7 +81,7 @@ function isComeBack(status: number): boolean {
 }
 
 /** A short name for operators: the error's own code, else its class. Never its message, which may hold data. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   try {
     if (!(error instanceof Error)) return 'threw'
     const { code } = error as { code?: unknown }

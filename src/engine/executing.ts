@@ -1,18 +1,18 @@
 import { type Awaitable, isPromise } from '../kernel/awaitable.js'
-import { within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
-import { unavailable } from './bounded-store.js'
 import { type Context, subjectOf } from './context.js'
 import { meetInProgress, sharedOutcome, type Waited } from './duplicates.js'
 import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
+import { openedInTime } from './opened.js'
 import { type Outcome, refusal, unknownOutcome } from './outcome.js'
 import type { StoredRecord } from './record.js'
 import { refusedReplay } from './refused-replay.js'
 import { replay } from './replay.js'
 import { type Asked, reserve } from './reserving.js'
 import { runClaimed } from './running.js'
+import { single } from './single.js'
 import { runUnprotected } from './unprotected.js'
 import type { Judged } from './verdict.js'
 
@@ -59,6 +59,8 @@ function judge<Tx>(
   waited: Waited,
 ): Awaitable<Outcome> {
   if (context.background.ended.aborted) return { kind: 'refused', error: new HapaxError('engine_closed') }
+  if (guarded.policy.mode === 'transaction')
+    return context.background.track(judgeWhole(context, guarded, fingerprint, waited))
   let asked: Awaitable<Asked>
   try {
     asked = context.breaker.through(() => reserveWhenOpen(context, guarded, fingerprint))
@@ -75,6 +77,27 @@ function judge<Tx>(
   )
 }
 
+/** The same where the request is one transaction: what may run has run when the store has judged. */
+async function judgeWhole<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  fingerprint: Fingerprint,
+  waited: Waited,
+): Promise<Outcome> {
+  const askedAt = context.clock.elapsed()
+  try {
+    const asked = await context.breaker.through(async () => {
+      await openedInTime(context)
+      return single(context, guarded, fingerprint)
+    })
+    return asked.kind === 'ended'
+      ? asked.outcome
+      : act(context, guarded, fingerprint, { verdict: asked.verdict, askedAt }, waited)
+  } catch (error) {
+    return unasked(context, guarded, error)
+  }
+}
+
 /** What comes of it that the store said nothing. */
 function unasked<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, error: unknown): Awaitable<Outcome> {
   if (context.background.ended.aborted) return { kind: 'refused', error: new HapaxError('engine_closed') }
@@ -86,14 +109,6 @@ function unasked<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, error: unknown)
 function reserveWhenOpen<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, fingerprint: Fingerprint): Awaitable<Asked> {
   if (context.opening.isOpen()) return reserve(context, guarded, fingerprint)
   return openedInTime(context).then(() => reserve(context, guarded, fingerprint))
-}
-
-/** Opening may take long and goes on by itself; a request waits for it no longer than for any step of the store. */
-export function openedInTime<Tx>({ clock, opening, storeTimeoutMs }: Context<Tx>): Promise<void> {
-  const late = () => new HapaxError('idempotency_store_unavailable', 'The store is still being opened.')
-  return within(clock, storeTimeoutMs, opening.open(), late).catch((error: unknown) => {
-    throw unavailable('open', error)
-  })
 }
 
 function act<Tx>(

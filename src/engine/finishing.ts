@@ -2,7 +2,7 @@ import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { backoffMs } from '../kernel/backoff.js'
 import { sleep } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import { backoffs, defaults } from '../kernel/limits.js'
+import { backoffs, defaults, limits } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
 import { type Ending, endingOf, type HandlerResult } from './evidence.js'
 import type { Guarded } from './guarded.js'
@@ -11,7 +11,7 @@ import type { Lease } from './lease.js'
 import { type Answered, type Outcome, unknownOutcome } from './outcome.js'
 import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
 import { replay } from './replay.js'
-import type { Completed } from './store.js'
+import type { Completed, Failure } from './store.js'
 
 /** A run whose handler is over. */
 export interface Run<Tx> {
@@ -19,7 +19,8 @@ export interface Run<Tx> {
   readonly guarded: Guarded<Tx>
   readonly claim: Claim
   readonly lease: Pick<Lease, 'startedAt' | 'isOver' | 'stop'>
-  readonly work: Pick<HeldWork<Tx>, 'openDoubt' | 'commitState'>
+  readonly work: Pick<HeldWork<Tx>, 'unsound' | 'missed' | 'isUsed' | 'commitState'>
+  readonly attempt: number
 }
 
 /** Makes the ending of a run durable, and says what it means for whoever waits. */
@@ -30,7 +31,7 @@ export function finish<Tx>(run: Run<Tx>, result: HandlerResult): Awaitable<Outco
     if (result.kind === 'threw') tellThrewAfterCommit(run)
     return ownAnswer(run, commit.answer, commit.expiresAt)
   }
-  const ending = endingOf(result, run.work.openDoubt, run.guarded)
+  const ending = endingFor(run, result)
   let outcome: Awaitable<Outcome>
   try {
     outcome = write(run, ending, result)
@@ -42,6 +43,12 @@ export function finish<Tx>(run: Run<Tx>, result: HandlerResult): Awaitable<Outco
     (outcome) => written(run, outcome),
     (error: unknown) => writtenLater(run, ending, result, error),
   )
+}
+
+/** An answer that passes over a phase on record was given by other code; what has begun is not released. */
+function endingFor<Tx>({ work, guarded }: Run<Tx>, result: HandlerResult): Ending {
+  const ending = endingOf(result, work.unsound ?? (result.kind === 'threw' ? undefined : work.missed), guarded)
+  return ending.kind === 'release' && work.isUsed ? { kind: 'fail', errorCode: 'released_late' } : ending
 }
 
 function written<Tx>({ lease }: Run<Tx>, outcome: Outcome): Outcome {
@@ -96,7 +103,7 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
     case 'complete':
       return complete(run, ending.answer, result)
     case 'fail':
-      if (!(await store.fail(claim, { errorCode: ending.errorCode }))) return readBack(run, result)
+      if (!(await store.fail(claim, failureOf(run, ending.errorCode)))) return readBack(run, result)
       events.emit('failed', () => ({ ...subject(), errorCode: ending.errorCode }))
       return notStored(run, result)
     case 'doubt': {
@@ -110,6 +117,12 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
       events.emit('released', subject)
       return notStored(run, result)
   }
+}
+
+/** An operation goes on by itself, a bounded number of times; then it waits for its client, or for a person. */
+function failureOf<Tx>({ context, guarded, attempt }: Run<Tx>, errorCode: string): Failure {
+  if (guarded.input === undefined || attempt >= limits.resumeAttempts) return { errorCode }
+  return { errorCode, resumeAfterMs: backoffMs(backoffs.resuming, attempt, context.chance) }
 }
 
 /** The answer that the record holds for this claim's generation, whoever made it. */

@@ -13,7 +13,12 @@ export interface Guarded<Tx> extends RecordName {
   readonly minted?: true | undefined
   readonly policy: Policy
   readonly source: FingerprintSource
-  handler(work: Work<Tx>): Awaitable<unknown>
+  /** The input of an operation as JSON, which is stored; `undefined` for any other handler. */
+  readonly input?: string | undefined
+  /** A transaction that the caller opened and will end himself, where the policy makes one transaction of a request. */
+  readonly joins?: unknown
+  /** `stored` is the input that an earlier attempt of an operation began with. */
+  handler(work: Work<Tx>, stored?: string): Awaitable<unknown>
   /** May take its time: the body of a response is read as it comes. */
   toAnswer(value: unknown): Awaitable<Answer>
   /** Whether this caller may be given an answer that was made before, for whoever asked then. Without it he may. */

@@ -1,12 +1,17 @@
-import { HapaxError, invariant, isHapaxError } from '../kernel/errors.js'
-import { endingOf } from './evidence.js'
-import type { Guarded } from './guarded.js'
-import type { Lease } from './lease.js'
+import type { Awaitable } from '../kernel/awaitable.js'
+import { passing } from '../kernel/crash-points.js'
+import { parseDuration } from '../kernel/duration.js'
+import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import { call } from './calling.js'
+import { subjectOf } from './context.js'
+import { childKey, derivedKey } from './downstream-key.js'
+import { endingOf, type Unsound } from './evidence.js'
 import { errorCodeOf } from './name.js'
+import { type Ground, Phases, transactional } from './phases.js'
 import type { Policy } from './policy.js'
-import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
-import type { Committed, Store } from './store.js'
-import type { Work } from './work.js'
+import type { Answer, StoredAnswer } from './record.js'
+import type { Committed } from './store.js'
+import type { Phase, Work } from './work.js'
 
 export type CommitState =
   | { readonly kind: 'none' }
@@ -18,13 +23,8 @@ export type CommitState =
 
 /** A Work, and what the engine has to know of it afterwards. Every request makes one, so it is one object. */
 export class HeldWork<Tx> implements Work<Tx> {
-  readonly generation: number
-  readonly attempt: number
-  readonly recoveryPoint: string
-  readonly #store: Store<Tx>
-  readonly #guarded: Guarded<Tx>
-  readonly #claim: Claim
-  readonly #lease: Pick<Lease, 'signal'>
+  readonly #ground: Ground<Tx>
+  #phases: Phases<Tx> | undefined
   #doubt: string | undefined
   #state: CommitState = noCommit
   #commits: Promise<unknown>[] | undefined
@@ -32,25 +32,37 @@ export class HeldWork<Tx> implements Work<Tx> {
   #failure: CommitFailure | undefined
   #unbegun: HapaxError | undefined
 
-  constructor(
-    store: Store<Tx>,
-    guarded: Guarded<Tx>,
-    claim: Claim,
-    { attempt, recoveryPoint }: Pick<StoredRecord, 'attempt' | 'recoveryPoint'>,
-    lease: Pick<Lease, 'signal'>,
-  ) {
-    this.generation = claim.generation
-    this.attempt = attempt
-    this.recoveryPoint = recoveryPoint
-    this.#store = store
-    this.#guarded = guarded
-    this.#claim = claim
-    this.#lease = lease
+  constructor(ground: Ground<Tx>) {
+    this.#ground = ground
   }
 
-  /** The reason of the first doubt that the handler raised. */
-  get openDoubt(): string | undefined {
-    return this.#doubt
+  get generation(): number {
+    return this.#ground.claim.generation
+  }
+
+  get attempt(): number {
+    return this.#ground.record.attempt
+  }
+
+  get recoveryPoint(): string {
+    return this.#phases?.recoveryPoint ?? this.#ground.record.recoveryPoint
+  }
+
+  /** Why the run may not end as its handler says. */
+  get unsound(): Unsound | undefined {
+    if (this.#doubt !== undefined) return { kind: 'doubt', errorCode: this.#doubt }
+    return this.#phases?.unsound
+  }
+
+  /** What an answer may not pass over: a phase that is on record, and that the handler has not come by. */
+  get missed(): Unsound | undefined {
+    if (this.#phases === undefined && this.#ground.record.progress === undefined) return undefined
+    return this.#prepared().missed === undefined ? undefined : { kind: 'doubt', errorCode: 'recovery_point_unknown' }
+  }
+
+  /** Whether anything has begun that a release would forget. */
+  get isUsed(): boolean {
+    return this.#phases?.isUsed === true
   }
 
   /** What became of `commit`. */
@@ -71,11 +83,32 @@ export class HeldWork<Tx> implements Work<Tx> {
     return this.#unbegun
   }
 
-  get signal(): AbortSignal {
-    return this.#lease.signal
+  /**
+   * Looks at what earlier attempts left behind, before the handler runs. Gives the error that keeps it from running: with
+   * what cannot be read here a later attempt may go on, what another version has written is doubt.
+   */
+  prepare(): HapaxError | undefined {
+    try {
+      this.#prepared()
+      return undefined
+    } catch (error) {
+      if (!isHapaxError(error)) throw error
+      if (isHapaxError(error, 'recovery_point_unknown')) this.#doubt = error.code
+      return error
+    }
   }
 
-  /** As a value of its own: handlers take it apart. */
+  /** The input that an operation began with, as it was stored. */
+  get storedInput(): string | undefined {
+    return this.#phases?.progress.input
+  }
+
+  get signal(): AbortSignal {
+    return this.#ground.lease.signal
+  }
+
+  // Each as a value of its own: handlers take a work apart.
+
   get doubt(): Work<Tx>['doubt'] {
     return (code) => {
       if (this.#state.kind === 'committed') {
@@ -83,6 +116,33 @@ export class HeldWork<Tx> implements Work<Tx> {
       }
       this.#doubt ??= errorCodeOf(code)
     }
+  }
+
+  get transaction(): Work<Tx>['transaction'] {
+    return async (name, body) => this.#sound().transaction(name, body)
+  }
+
+  get call(): Work<Tx>['call'] {
+    return async (name, options) => call(this.#sound(), name, options)
+  }
+
+  get effect(): Work<Tx>['effect'] {
+    return (kind, payload, options) => this.#prepared().effect(kind, payload, options)
+  }
+
+  get downstreamKey(): Work<Tx>['downstreamKey'] {
+    return (name) => derivedKey('call', this.#ground.claim, name)
+  }
+
+  get childKey(): Work<Tx>['childKey'] {
+    return (name) => childKey(this.#ground.claim, name)
+  }
+
+  get extend(): Work<Tx>['extend'] {
+    return async (retention) =>
+      this.#sound().extend(
+        retention === 'forever' ? retention : parseDuration(retention, 'the retention of work.extend'),
+      )
   }
 
   get commit(): Work<Tx>['commit'] {
@@ -96,22 +156,21 @@ export class HeldWork<Tx> implements Work<Tx> {
     }
   }
 
-  async #commit<T>(body: (at: { readonly tx: Tx }) => Promise<T>): Promise<T> {
-    const store = this.#store
-    const { policy } = this.#guarded
-    this.#unbegun = this.#cannotBegin()
-    if (this.#unbegun !== undefined) throw this.#unbegun
-    invariant(store.transaction, 'a commit that begins has a transaction')
+  async #commit<T>(body: (at: Phase<Tx>) => Awaitable<T>): Promise<T> {
+    const phases = this.#toCommit()
+    const { context, guarded, claim } = this.#ground
+    const { policy } = guarded
+    const effects = phases.enterCommit()
     this.#isCommitting = true
     let answer: Answer | undefined
     let done: Committed<T>
     try {
-      done = await store.transaction(this.#claim, async (tx) => {
-        const value = await body({ tx })
+      done = await transactional(context.wholeStore).transaction(claim, async (tx) => {
+        const value = await body(phases.phase(tx))
         const doubt = inDoubt(this.#doubt)
         if (doubt !== undefined) throw doubt
-        const said = await this.#guarded.toAnswer(value)
-        if (endingOf({ kind: 'answered', answer: said }, undefined, this.#guarded).kind !== 'complete') {
+        const said = await guarded.toAnswer(value)
+        if (endingOf({ kind: 'answered', answer: said }, undefined, guarded).kind !== 'complete') {
           const error = new HapaxError(
             'handler_failed',
             `Status ${said.status} is not for good; nothing was committed.`,
@@ -120,26 +179,60 @@ export class HeldWork<Tx> implements Work<Tx> {
           throw error
         }
         answer = said
+        passing('commit.open')
         const completion = { answer: keptAnswer(said, policy), answerVersion: policy.answerVersion }
-        return { value, write: { kind: 'complete', ...completion } }
+        return { value, write: { kind: 'complete', ...completion }, effects: effects.all }
       })
     } catch (reason) {
       this.#failure ??= { reason }
-      this.#isCommitting = false
       if (answer !== undefined && !isHapaxError(reason, 'claim_lost')) this.#state = { kind: 'unsure' }
       throw reason
+    } finally {
+      this.#isCommitting = false
+      phases.leave()
     }
+    passing('commit.committed')
     if (answer !== undefined) this.#state = { kind: 'committed', answer, expiresAt: done.expiresAt }
     this.#failure = undefined
+    if (effects.all.length > 0)
+      context.events.emit('effects_written', () => ({ ...subjectOf(guarded), count: effects.all.length }))
     return done.value
+  }
+
+  /** What a commit that may begin goes by. */
+  #toCommit(): Phases<Tx> {
+    this.#unbegun = this.#cannotBegin()
+    if (this.#unbegun !== undefined) throw this.#unbegun
+    return this.#prepared()
   }
 
   #cannotBegin(): HapaxError | undefined {
     if (this.#state.kind !== 'none' || this.#isCommitting)
       return new HapaxError('already_answered', 'Call work.commit once: one request has one answer.')
-    return (
-      inDoubt(this.#doubt) ?? (this.#store.transaction === undefined ? withoutTransactions(this.#store) : undefined)
-    )
+    const doubt = inDoubt(this.#doubt)
+    if (doubt !== undefined) return doubt
+    try {
+      transactional(this.#ground.context.wholeStore)
+      this.#prepared().refuseUnsound()
+      return undefined
+    } catch (error) {
+      if (isHapaxError(error)) return error
+      throw error
+    }
+  }
+
+  #prepared(): Phases<Tx> {
+    this.#phases ??= new Phases(this.#ground)
+    return this.#phases
+  }
+
+  /** Nothing is begun once there is an answer, or a doubt. */
+  #sound(): Phases<Tx> {
+    if (this.#state.kind !== 'none' || this.#isCommitting)
+      throw new HapaxError('already_answered', 'No phase comes after work.commit: the answer is given.')
+    const doubt = inDoubt(this.#doubt)
+    if (doubt !== undefined) throw doubt
+    return this.#prepared()
   }
 
   /** A commit may be begun when another has failed. */
@@ -177,9 +270,4 @@ function inDoubt(doubt: string | undefined): HapaxError | undefined {
     'outcome_unknown',
     `A doubt is open (${doubt}); it must be settled before anything is committed.`,
   )
-}
-
-function withoutTransactions<Tx>({ name }: Store<Tx>): HapaxError {
-  const message = `The ${name} store has no transactions; return the answer instead of calling work.commit.`
-  return new HapaxError('transaction_unsupported', message)
 }

@@ -31,8 +31,8 @@ export class Lease implements Due {
   readonly #policy: Policy
   readonly #around: Surroundings
   readonly #holder: Holder
-  /** When the claim was asked for, on the monotonic clock: the lease cannot have begun before. */
-  readonly #askedAt: number
+  /** When the claim, or its last good renewal, was asked for, on the monotonic clock: the lease cannot have begun before. */
+  #sentAt: number
   readonly startedAt: number
   /** When it is renewed for the first time; a handler may run for a whole lease at least. */
   readonly dueAt: number
@@ -48,7 +48,7 @@ export class Lease implements Due {
     this.#policy = policy
     this.#around = around
     this.#holder = holder
-    this.#askedAt = askedAt
+    this.#sentAt = askedAt
     this.startedAt = around.clock.elapsed()
     this.dueAt = this.startedAt + policy.leaseMs / 3
     around.pulse.add(this)
@@ -67,6 +67,19 @@ export class Lease implements Due {
   /** Whether the signal has aborted, or would have. */
   get isOver(): boolean {
     return this.#reason !== undefined
+  }
+
+  /** For how long nobody else can have this claim, as far as this side knows. */
+  heldForMs(): number {
+    return this.isOver ? 0 : this.#sentAt + this.#policy.leaseMs - this.#around.clock.elapsed()
+  }
+
+  /** A write of the holder's has renewed it, which was sent then. */
+  renewedAt(sentAt: number): void {
+    if (this.#isStopped || sentAt <= this.#sentAt) return
+    // Until it is first due there is no timer to move.
+    if (this.#cancelExpiry === nothing) this.#sentAt = sentAt
+    else this.#expireAfter(sentAt)
   }
 
   /** Ends it for a reason that the handler hears. */
@@ -92,7 +105,7 @@ export class Lease implements Due {
       this.#holder.overran()
       this.#lose('The handler ran longer than maxRun.')
     })
-    this.#expireAfter(this.#askedAt)
+    this.#expireAfter(this.#sentAt)
     void this.#renew()
   }
 
@@ -104,6 +117,7 @@ export class Lease implements Due {
 
   #expireAfter(sentAt: number): void {
     const { clock } = this.#around
+    this.#sentAt = sentAt
     this.#cancelExpiry()
     this.#cancelExpiry = this.#after(sentAt + this.#policy.leaseMs - clock.elapsed(), () =>
       this.#lose('The lease could not be renewed in time.'),

@@ -78,7 +78,16 @@ export function plainResult<T>(outcome: Outcome): Done<T> | Accepted {
   }
 }
 
+/** What is left of a value that passed through JSON. */
+export function jsonified(value: unknown, what: string): unknown {
+  return value === undefined ? undefined : JSON.parse(jsonText(value, what))
+}
+
 function jsonBytes(value: unknown, what: string): Uint8Array {
+  return new TextEncoder().encode(jsonText(value, what))
+}
+
+export function jsonText(value: unknown, what: string): string {
   let text: string | undefined
   try {
     text = JSON.stringify(value, what === 'input' ? refuseLoss : undefined)
@@ -89,7 +98,7 @@ function jsonBytes(value: unknown, what: string): Uint8Array {
   if (text === undefined) {
     throw new HapaxError('input_not_json', `The ${what} cannot be written as JSON; give plain data.`)
   }
-  return new TextEncoder().encode(text)
+  return text
 }
 
 /** What JSON would silently write as something else: two different inputs must never look the same. */

@@ -22,6 +22,13 @@ export type FailureKind = 'answered' | 'threw'
 export interface PolicyOptions {
   /** The operation this guards, part of the fingerprint: the same key under another name is another request. */
   readonly name: string
+  /** Raise it when the phases of the handler change: what another version left half done is doubt, not a fresh start. */
+  readonly version?: number
+  /**
+   * `'transaction'`: the whole request is one transaction of the store's database. Its key is locked and never shown in
+   * progress, a crash leaves nothing, and a 4xx undoes the rows and is stored. Default `'claim'`.
+   */
+  readonly mode?: 'claim' | 'transaction'
   /** How long an answer is kept: `'24h'`, `'7d'`, `'forever'`. */
   readonly retention?: Duration | 'forever'
   /** Below one hour clients on bad networks retry too late; say that you know. */
@@ -61,6 +68,8 @@ export type Concurrency = 'reject' | 'wait' | 'accept'
 /** A policy that was checked. Made by `hapax.policy()` only. */
 export interface Policy<C extends Concurrency = Concurrency> {
   readonly name: string
+  readonly version: number
+  readonly mode: 'claim' | 'transaction'
   readonly retentionMs: number | undefined
   readonly tombstoneMs: number
   readonly leaseMs: number
@@ -90,6 +99,8 @@ export function policyOf<C extends Concurrency>(
   }
   const policy: Policy<C> = {
     name: checkedName(name),
+    version: options.version ?? 1,
+    mode: options.mode ?? 'claim',
     retentionMs: retentionOf(options),
     tombstoneMs: durationOr(options.tombstone, defaults.tombstoneMs, 'tombstone'),
     leaseMs: durationOr(options.lease, defaults.leaseMs, 'lease'),
@@ -115,6 +126,8 @@ export function policyOf<C extends Concurrency>(
 /** Every option, and for a choice what may be chosen. The compiler sees that none is missing. */
 const choices: Readonly<Record<keyof PolicyOptions, readonly unknown[] | 'any'>> = {
   name: 'any',
+  version: 'any',
+  mode: ['claim', 'transaction'],
   retention: 'any',
   allowShortRetention: [true],
   retryHorizon: 'any',
@@ -166,6 +179,13 @@ function refuseContradictions(policy: Policy, options: PolicyOptions): void {
   if (leaseMs < limits.leaseFloorMs) refuse(`lease must be at least ${formatDuration(limits.leaseFloorMs)}.`)
   if (maxRunMs < leaseMs) refuse('maxRun must not be shorter than the lease.')
   refuseUnknownFreshness(policy, refuse)
+  if (!Number.isSafeInteger(policy.version) || policy.version < 1) refuse('version must be a whole number from 1.')
+  if (policy.mode === 'transaction' && options.onError === 'unknown')
+    refuse(
+      "in mode 'transaction' a failure undoes everything, so there is nothing unknown about it. Leave onError out.",
+    )
+  if (policy.mode === 'transaction' && options.onCrash !== undefined)
+    refuse("in mode 'transaction' a crash leaves nothing. Leave onCrash out.")
   if (!Number.isSafeInteger(policy.answerVersion) || policy.answerVersion < 1)
     refuse('answerVersion must be a whole number from 1.')
   if (!Number.isSafeInteger(policy.maxAnswerBytes) || policy.maxAnswerBytes < 0)

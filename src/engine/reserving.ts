@@ -20,7 +20,7 @@ export function reserve<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, current:
   return taken(context, guarded, { claimId, current })
 }
 
-interface Asking {
+export interface Asking {
   readonly claimId: string
   readonly current: Fingerprint
 }
@@ -53,7 +53,7 @@ async function reserveIfAdmitted<Tx>(
 /** What the store says of a key that is known; `undefined` when it is new. */
 function ifKnown<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, asking: Asking): Awaitable<Asked | undefined> {
   const askedAt = context.clock.elapsed()
-  return after(compared(context, guarded, reservationOf(guarded, asking, 'tell'), askedAt), (verdict) =>
+  return after(compared(context, guarded, reservationOf(context, guarded, asking, 'tell'), askedAt), (verdict) =>
     verdict.kind === 'new' ? undefined : { verdict, askedAt },
   )
 }
@@ -71,7 +71,7 @@ function refusalOf(admission: Admission): Promise<HapaxError | undefined> {
 
 function taken<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, asking: Asking): Awaitable<Asked> {
   const askedAt = context.clock.elapsed()
-  const verdict = compared(context, guarded, reservationOf(guarded, asking, 'take'), askedAt)
+  const verdict = compared(context, guarded, reservationOf(context, guarded, asking, 'take'), askedAt)
   return isPromise(verdict) ? verdict.then((verdict) => judged(verdict, askedAt)) : judged(verdict, askedAt)
 }
 
@@ -97,19 +97,28 @@ function compared<Tx>(
 
 function comparable<Tx>(
   context: Context<Tx>,
-  { policy, source }: Guarded<Tx>,
+  guarded: Guarded<Tx>,
   reservation: Reservation,
   verdict: Verdict,
 ): Awaitable<Judged | IsNew> {
   if (verdict.kind !== 'incomparable') return verdict
-  const older = policy.fingerprinter.under(verdict.recipe, source)
-  if (older === undefined) throw unknownRecipe(verdict.recipe)
-  const [current] = reservation.fingerprints
-  const again = ask(context, { ...reservation, fingerprints: [current, older] }, context.clock.elapsed())
+  const again = ask(context, comparedAnew(guarded, reservation, verdict.recipe), context.clock.elapsed())
   return after(again, (again) => {
     if (again.kind === 'incomparable') throw unknownRecipe(again.recipe)
     return again
   })
+}
+
+/** The same reservation, to be compared under the recipe that the record was made by. */
+export function comparedAnew<Tx>(
+  { policy, source }: Guarded<Tx>,
+  reservation: Reservation,
+  recipe: string,
+): Reservation {
+  const [current, before] = reservation.fingerprints
+  const older = before === undefined ? policy.fingerprinter.under(recipe, source) : undefined
+  if (older === undefined) throw unknownRecipe(recipe)
+  return { ...reservation, fingerprints: [current, older] }
 }
 
 type IsNew = Extract<Verdict, { readonly kind: 'new' }>
@@ -146,11 +155,13 @@ async function askAgain<Tx>(
   throw error
 }
 
-function reservationOf<Tx>(
-  { scope, key, policy }: Guarded<Tx>,
+export function reservationOf<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
   { claimId, current }: Asking,
   onNew: Reservation['onNew'],
 ): Reservation {
+  const { scope, key, policy } = guarded
   return {
     scope,
     key,
@@ -163,7 +174,14 @@ function reservationOf<Tx>(
     onLeaseOver: policy.onCrash === 'retry' ? 'resume' : 'doubt',
     onExpired: policy.onExpired,
     onNew,
+    progress: beginningOf(context, guarded),
   }
+}
+
+/** What an operation begins with; of another handler nothing is kept before its first phase. */
+function beginningOf<Tx>({ progress }: Context<Tx>, guarded: Guarded<Tx>): Uint8Array | undefined {
+  const { input, policy } = guarded
+  return input === undefined ? undefined : progress.encode({ version: policy.version, input, phases: [] }, guarded)
 }
 
 function unknownRecipe(recipe: string): HapaxError {

@@ -11,7 +11,7 @@ import { HeldWork } from './held-work.js'
 import { type Holder, Lease } from './lease.js'
 import type { Outcome } from './outcome.js'
 import type { Policy } from './policy.js'
-import type { Answer, Claim } from './record.js'
+import type { Answer, Claim, StoredRecord } from './record.js'
 import type { Judged } from './verdict.js'
 
 /** What a request won: a claim, and the record under it. */
@@ -91,6 +91,8 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
   readonly claim: Claim
   readonly lease: Lease
   readonly work: HeldWork<Tx>
+  readonly attempt: number
+  readonly #record: StoredRecord
   /** Tells who waits, once somebody does. */
   #tell: (outcome: Outcome) => void = nobody
 
@@ -99,7 +101,9 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
     this.guarded = guarded
     this.claim = claim
     this.lease = new Lease(claim, guarded.policy, askedAt, context, this)
-    this.work = new HeldWork(context.wholeStore, guarded, claim, record, this.lease)
+    this.attempt = record.attempt
+    this.#record = record
+    this.work = new HeldWork({ context, guarded, claim, record, lease: this.lease })
     context.background.enter(this)
   }
 
@@ -149,9 +153,12 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
   }
 
   #finished(): Awaitable<Outcome> {
+    // What an earlier attempt left behind is looked at before anything runs on top of it.
+    const refused = this.attempt > 1 && this.#record.progress !== undefined ? this.work.prepare() : undefined
+    if (refused !== undefined) return finish(this, { kind: 'unresumable', error: refused })
     let value: Awaitable<unknown>
     try {
-      value = this.guarded.handler(this.work)
+      value = this.guarded.handler(this.work, this.work.storedInput)
     } catch (error) {
       return this.#threw(error)
     }

@@ -47,7 +47,19 @@ export function emptyWork<Tx>(signal: AbortSignal, why: () => HapaxError): Work<
     recoveryPoint: started,
     signal,
     doubt() {},
+    transaction: () => Promise.reject(why()),
+    call: () => Promise.reject(why()),
     commit: () => Promise.reject(why()),
+    extend: () => Promise.reject(why()),
+    effect() {
+      throw why()
+    },
+    downstreamKey() {
+      throw why()
+    },
+    childKey() {
+      throw why()
+    },
   }
 }
 

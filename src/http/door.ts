@@ -2,7 +2,9 @@ import type { Engine } from '../engine/engine.js'
 import type { FingerprintSource } from '../engine/fingerprint/source.js'
 import type { Guarded } from '../engine/guarded.js'
 import { type IdempotencyKey, keyOf } from '../engine/key.js'
+import { type Operation, operationAnswer } from '../engine/operation.js'
 import type { Answered, Outcome } from '../engine/outcome.js'
+import { jsonText } from '../engine/plain.js'
 import type { Policy } from '../engine/policy.js'
 import type { Answer } from '../engine/record.js'
 import { type Scope, type ScopeParts, scopeOf } from '../engine/scope.js'
@@ -16,6 +18,7 @@ import type { Exchange, Handled, Reply } from './exchange.js'
 import { exposed } from './exposed.js'
 import { parseKeyHeader } from './header.js'
 import { keptHeaders, reframed } from './kept-headers.js'
+import { notAllowed } from './not-allowed.js'
 import { problemReply } from './problem.js'
 import { acceptedReply, storedReply, wholeReply, withheldReply } from './replies.js'
 import { RequestSource } from './request-source.js'
@@ -35,6 +38,8 @@ export function handle<Tx, Request>(
   request: Request,
 ): Awaitable<Handled<Tx>> {
   if (route.methods.includes(exchange.method)) return new Passage(engine, exchange, route, request).handled()
+  // There is no handler to go on to.
+  if (route.bound !== undefined) return { kind: 'reply', reply: notAllowed(route.methods) }
   return { kind: 'unguarded', work: emptyWork(new AbortController().signal, notGuarded) }
 }
 
@@ -47,6 +52,8 @@ class Passage<Tx, Request> implements Guarded<Tx> {
   scope!: Scope
   key!: IdempotencyKey
   minted: true | undefined
+  /** Of the operation, as JSON. */
+  input: string | undefined
   source!: FingerprintSource
   readonly #engine: Engine<Tx>
   readonly #exchange: Exchange<Tx>
@@ -58,6 +65,7 @@ class Passage<Tx, Request> implements Guarded<Tx> {
   constructor(engine: Engine<Tx>, exchange: Exchange<Tx>, route: Route<Request>, request: Request) {
     this.policy = route.policy
     this.minted = undefined
+    this.input = undefined
     this.#engine = engine
     this.#exchange = exchange
     this.#route = route
@@ -99,6 +107,18 @@ class Passage<Tx, Request> implements Guarded<Tx> {
 
   #gathered(body: Uint8Array): Awaitable<Handled<Tx>> {
     this.source = new RequestSource(this.#exchange, body)
+    if (this.#route.bound === undefined) return this.#inTurn()
+    return attempted(
+      () =>
+        after(inputOf(this.#route, this.#request, body), (input) => {
+          this.input = jsonText(input ?? null, 'input')
+          return this.#inTurn()
+        }),
+      (error) => this.#told(error),
+    )
+  }
+
+  #inTurn(): Awaitable<Handled<Tx>> {
     return this.#exchange.comesInTurns ? inTurn(() => this.#executed()) : this.#executed()
   }
 
@@ -116,11 +136,15 @@ class Passage<Tx, Request> implements Guarded<Tx> {
     )
   }
 
-  handler(work: Work<Tx>): Awaitable<unknown> {
-    return this.#exchange.run(work)
+  handler(work: Work<Tx>, stored: string | undefined): Awaitable<unknown> {
+    const { bound } = this.#route
+    if (bound === undefined) return this.#exchange.run(work)
+    const { handler } = bound.operation as unknown as Operation<Tx, unknown>
+    return handler(work, JSON.parse(stored ?? this.input ?? 'null'))
   }
 
   toAnswer(value: unknown): Awaitable<Answer> {
+    if (this.#route.bound !== undefined) return this.#captured(operationAnswer(value))
     const reply = this.#exchange.captured(value)
     return isPromise(reply) ? reply.then((reply) => this.#captured(reply)) : this.#captured(reply)
   }
@@ -214,6 +238,17 @@ function wordsOf(error: unknown): string {
 
 function notGuarded(): HapaxError {
   return new HapaxError('transaction_unsupported', 'This method is not guarded: there is no record to commit with.')
+}
+
+/** What the operation is given, by the route's own function, or the body as it is. */
+function inputOf<Request>({ bound }: Route<Request>, request: Request, body: Uint8Array): Awaitable<unknown> {
+  if (bound?.input !== undefined) return bound.input(request)
+  if (body.byteLength === 0) return null
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown
+  } catch (cause) {
+    throw new HapaxError('body_not_canonical', 'Send a body that is JSON in UTF-8.', { cause })
+  }
 }
 
 /** The key that came; `undefined` where none came and none has to. */

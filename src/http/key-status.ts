@@ -10,11 +10,11 @@ import { checkedProfile } from './checked-profile.js'
 import type { Exchange, Reply } from './exchange.js'
 import { exposed } from './exposed.js'
 import { checkedKeyRules, parseKeyHeader } from './header.js'
+import { notAllowed } from './not-allowed.js'
 import { problemReply } from './problem.js'
 import type { Profile } from './profile.js'
 import { ietf } from './profiles/ietf.js'
 import type { RouteOptions } from './route.js'
-import { notAllowedStatus } from './statuses.js'
 
 /** A route where a caller asks how its own key stands. */
 export interface KeyStatusOptions<Request> extends Pick<RouteOptions<Request>, 'scope' | 'profile' | 'keyRules'> {
@@ -60,19 +60,13 @@ export function keyStatusOf<Tx, Request>(
   }
 
   return async (asked, request) => {
-    if (!reads.has(asked.method ?? 'GET')) return notAllowed
+    if (!reads.has(asked.method ?? 'GET')) return notAllowed(reads)
     const reply = await answered(asked, request).catch((error: unknown) => failed(error, profile))
     return exposed(reply, asked, profile)
   }
 }
 
 const reads: ReadonlySet<string> = new Set(['GET', 'HEAD'])
-
-const notAllowed: Reply = {
-  status: notAllowedStatus,
-  headers: [['Allow', [...reads].join(', ')]],
-  body: new Uint8Array(),
-}
 
 function failed(error: unknown, profile: Profile): Reply {
   if (isHapaxError(error)) return problemReply(error, profile)

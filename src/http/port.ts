@@ -10,4 +10,11 @@ export { tooLarge } from './content-encoding.js'
 export { handle } from './door.js'
 export { refuseEventStream } from './event-stream.js'
 export type { Exchange, Handled, Reply } from './exchange.js'
-export { type GuardedMethod, type Route, type RouteOptions, routeOf } from './route.js'
+export {
+  type AnyOperationRoute,
+  type GuardedMethod,
+  type OperationRouteOptions,
+  type Route,
+  type RouteOptions,
+  routeOf,
+} from './route.js'

@@ -1,4 +1,5 @@
 import type { Engine } from '../engine/engine.js'
+import type { Operation } from '../engine/operation.js'
 import { valueToAnswer } from '../engine/plain.js'
 import type { Policy, PolicyOptions } from '../engine/policy.js'
 import type { StoredAnswer } from '../engine/record.js'
@@ -44,6 +45,19 @@ export interface RouteOptions<Request> extends PolicyOptions {
   readonly bodyLimit?: number
 }
 
+/** A route that is bound to an operation, whatever its input is. */
+export interface AnyOperationRoute<Tx, Request> extends Omit<RouteOptions<Request>, keyof PolicyOptions> {
+  readonly operation: Operation<Tx, never>
+  readonly input?: (request: Request) => unknown
+}
+
+/** A route that is bound to an operation, which says all that a policy would. */
+export interface OperationRouteOptions<Tx, Request, Input = unknown> extends AnyOperationRoute<Tx, Request> {
+  readonly operation: Operation<Tx, Input>
+  /** The input of the operation, out of the request. Default: the body, read as JSON. */
+  readonly input?: (request: Request) => Awaitable<Input>
+}
+
 export type GuardedMethod = 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 
 /** A route that was checked, once, at start. */
@@ -60,16 +74,30 @@ export interface Route<Request> {
   readonly statusAt: string
   /** What a replay returns, given what is stored. */
   readonly replay: (stored: Reply, request: Request) => Awaitable<Reply>
+  /** The operation that answers in place of a handler. */
+  readonly bound: BoundOperation<Request> | undefined
 }
 
-export function routeOf<Tx, Request>(engine: Engine<Tx>, options: RouteOptions<Request>): Route<Request> {
-  refuseMissing(options)
+export interface BoundOperation<Request> {
+  readonly operation: Operation<never, never>
+  readonly input: ((request: Request) => unknown) | undefined
+}
+
+export function routeOf<Tx, Request>(
+  engine: Engine<Tx>,
+  given: RouteOptions<Request> | AnyOperationRoute<Tx, Request>,
+): Route<Request> {
+  refuseMissing(given)
+  const { options, bound } = boundOptions(given)
   const { scope, key = 'required', methods = ['POST', 'PATCH'], keyRules = {} } = options
   const { keepHeaders = [], bodyLimit = defaults.bodyLimitBytes, authorizeReplay, statusAt = '' } = options
   refuseContradictions(options)
   const where = `Route "${options.name}"`
   const published = checkedProfile(options.profile ?? ietf, where)
-  const policy = engine.policy({ ...published.defaults, ...policyOptionsOf(options) })
+  const policy =
+    bound === undefined
+      ? engine.policy({ ...published.defaults, ...policyOptionsOf(options) })
+      : engine.bound(bound.operation as unknown as Operation<Tx, never>, published.defaults)
   const profile = { ...published, key: checkedKeyRules({ ...published.key, ...withoutAbsent(keyRules) }, where) }
   const replay = replayOf(options.name, profile, options.currentState)
   return publish(
@@ -85,9 +113,37 @@ export function routeOf<Tx, Request>(engine: Engine<Tx>, options: RouteOptions<R
       authorizeReplay,
       statusAt,
       replay,
+      bound,
     },
     options,
   )
+}
+
+/** The name of the route is that of its operation. What an operation says of itself is not said again here. */
+function boundOptions<Tx, Request>(
+  given: RouteOptions<Request> | AnyOperationRoute<Tx, Request>,
+): {
+  readonly options: RouteOptions<Request>
+  readonly bound: BoundOperation<Request> | undefined
+} {
+  if (!('operation' in given) || given.operation === undefined)
+    return { options: given as RouteOptions<Request>, bound: undefined }
+  const { operation, input, ...others } = given
+  const name = operation?.name
+  const said = Object.keys(others).find((option) => !Object.hasOwn(httpOptions, option))
+  if (typeof operation?.handler !== 'function' || typeof name !== 'string')
+    throw new HapaxError('policy_invalid', 'operation is what hapax.operation(name, options, handler) gave.')
+  if (said !== undefined)
+    throw new HapaxError(
+      'policy_invalid',
+      `Route "${name}": say ${said} where the operation is made, not at its route.`,
+    )
+  if (input !== undefined && typeof input !== 'function')
+    throw new HapaxError(
+      'policy_invalid',
+      `Route "${name}": input is a function from the request to the operation's input.`,
+    )
+  return { options: { ...others, name }, bound: { operation: operation as Operation<never, never>, input } }
 }
 
 /** What is said here and not in the policy. The compiler sees that none is missing. */

@@ -38,8 +38,28 @@ export interface Events {
   withheld: Subject & { readonly bytes: number }
   /** A handler failed in a way that lets the next request run again. */
   failed: Subject & { readonly errorCode: string }
+  /** A phase of a handler has committed; what it did is not done again. */
+  phase_committed: Subject & { readonly phase: string }
+  /** A call to the outside has given its result, which is durable. */
+  call_landed: Subject & { readonly phase: string }
+  /** A call to the outside has failed. What that means is told by how its request ends. */
+  call_failed: Subject & { readonly phase: string; readonly errorCode: string }
+  /** Effects have committed with an answer, and wait for a worker. */
+  effects_written: Subject & { readonly count: number }
   /** Nobody can know whether a handler took effect. */
   doubted: Subject & { readonly errorCode: string }
+  /** A claim that nobody renewed was found, and may not run again: it is in doubt from here on. */
+  swept: Subject
+  /** Evidence has ended a doubt. */
+  settled: Subject & { readonly says: 'landed' | 'not_landed' | 'completed'; readonly by: string }
+  /** A doubt was looked at in vain. */
+  looked_in_vain: Subject & { readonly looks: number; readonly errorCode: string }
+  /** Nobody but a person can go on with this one: it is in the operator's queue. */
+  left_to_operator: Subject & { readonly errorCode: string }
+  /** Records past their retention were buried, and tombstones that had stood their time were deleted. */
+  reaped: { readonly buried: number; readonly deleted: number }
+  /** A worker failed at what it does; it goes on after a pause. */
+  worker_failed: { readonly worker: string; readonly errorCode: string }
   /** A reservation was taken back, because nothing had run. */
   released: Subject
   /** A holder lost its claim while its handler ran, or could not renew it in time. */
@@ -84,7 +104,17 @@ const named: Readonly<Record<EventName, true>> = {
   completed_late: true,
   withheld: true,
   failed: true,
+  phase_committed: true,
+  call_landed: true,
+  call_failed: true,
+  effects_written: true,
   doubted: true,
+  swept: true,
+  settled: true,
+  looked_in_vain: true,
+  left_to_operator: true,
+  reaped: true,
+  worker_failed: true,
   released: true,
   claim_lost: true,
   overran: true,

@@ -40,6 +40,10 @@ export const defaults = {
   quotaHoldMs: second,
   /** What a tenant that is full is told to wait: room is made by keys that expire, in minutes rather than seconds. */
   quotaRetryAfterMs: 30 * second,
+  /** A doubt that one node looks at is left alone by the others for so long: longer than its lookup may take. */
+  lookMs: minute,
+  /** A provider that has not answered by then hardly will, and a third of the lease is left for what follows. */
+  callTimeoutMs: 10 * second,
   /** How often a caller may ask how its keys stand: once a second is more than enough to follow one. */
   statusAsks: { most: 60, per: '1m' },
 } as const
@@ -55,6 +59,20 @@ export const limits = {
   scopeLength: 512,
   /** An operation or recovery point is a name, not a text. */
   nameLength: 100,
+  /** A recovery point is a short word: published designs give it a column of fifty characters. */
+  phaseNameLength: 50,
+  /** What is kept of an operation's input and its phases: as much as of an answer. */
+  progressBytes: 1024 * 1024,
+  /** A call ends this long before its lease: time to write down that it did not. */
+  callMarginMs: second,
+  /** We stop to rely on a provider's memory of a key this long before it ends, and never later than after nine tenths of it. */
+  keyMemoryMarginMs: 5 * minute,
+  /** How often an operation goes on by itself. With the pauses between, about a day; then it waits for a person. */
+  resumeAttempts: 40,
+  /** How often a provider is asked about one call in vain. With the pauses between, about two days; then a person is. */
+  looks: 50,
+  /** Effects of one phase: they are one statement. */
+  effectsPerPhase: 1_000,
   /** JSON nested deeper than this is hashed as bytes: no honest body is, and many a parser behind us would fall over. */
   canonicalDepth: 1_000,
   /** Under a day a client on a bad network may retry too late: worth a warning. */
@@ -108,6 +126,10 @@ export const backoffs = {
   storing: { firstMs: 100, maxMs: 5 * second },
   /** How long a store that is down is left alone: about as long as a caller waits before it tries again. */
   circuit: { firstMs: 500, maxMs: 10 * second },
+  /** An operation that failed goes on by itself: soon at first, since most failures pass, then as often as a person would look. */
+  resuming: { firstMs: second, maxMs: 30 * minute },
+  /** A provider is asked again what became of a call: soon at first, since most know within seconds. */
+  looking: { firstMs: second, maxMs: hour },
 } as const
 
 /** The embedded store. */

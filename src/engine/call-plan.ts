@@ -1,0 +1,56 @@
+import { type Duration, parseDuration } from '../kernel/duration.js'
+import { HapaxError } from '../kernel/errors.js'
+import { defaults, limits } from '../kernel/limits.js'
+import type { Policy } from './policy.js'
+import type { OpenCall } from './progress.js'
+import type { CallOptions } from './work.js'
+
+/** The options of a call, checked: durations as milliseconds. */
+export interface CallPlan {
+  readonly timeoutMs: number
+  readonly readLagMs: number
+  /** `undefined`: the provider does not honour the key. */
+  readonly honoursKeyForMs: number | undefined
+}
+
+export function callPlan<T, I>(name: string, options: CallOptions<T, I>, policy: Policy): CallPlan {
+  if (typeof options?.run !== 'function') throw invalid(name, 'give run, the function that makes the call')
+  const { timeout, readLag, honoursKeyFor, lookup, classify } = options
+  for (const [option, value] of Object.entries({ lookup, classify })) {
+    if (value !== undefined && typeof value !== 'function') throw invalid(name, `${option} is a function`)
+  }
+  const timeoutMs = durationOr(timeout, defaults.callTimeoutMs, name, 'timeout')
+  if (timeoutMs < 1 || timeoutMs + limits.callMarginMs > policy.leaseMs)
+    throw invalid(
+      name,
+      `its timeout of ${timeoutMs} ms must end ${limits.callMarginMs} ms before the lease of ${policy.leaseMs} ms; raise the lease`,
+    )
+  return {
+    timeoutMs,
+    readLagMs: durationOr(readLag, 0, name, 'readLag'),
+    honoursKeyForMs: memoryOf(name, honoursKeyFor),
+  }
+}
+
+/** Whether the provider may still be relied upon to know the key of a call that was begun then. */
+export function isRemembered(
+  { begunAt, honoursKeyForMs }: Pick<OpenCall, 'begunAt' | 'honoursKeyForMs'>,
+  now: number,
+): boolean {
+  if (honoursKeyForMs === undefined) return false
+  const marginMs = Math.min(limits.keyMemoryMarginMs, honoursKeyForMs / 10)
+  return now - begunAt < honoursKeyForMs - marginMs
+}
+
+function memoryOf(name: string, honoursKeyFor: Duration | 'forever' | undefined): number | undefined {
+  if (honoursKeyFor === undefined) return undefined
+  return honoursKeyFor === 'forever' ? Number.MAX_SAFE_INTEGER : durationOr(honoursKeyFor, 0, name, 'honoursKeyFor')
+}
+
+function durationOr(text: Duration | undefined, otherwiseMs: number, name: string, option: string): number {
+  return text === undefined ? otherwiseMs : parseDuration(text, `${option} of call "${name}"`)
+}
+
+function invalid(name: string, what: string): HapaxError {
+  return new HapaxError('phase_invalid', `Call "${name}": ${what}.`)
+}

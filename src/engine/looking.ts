@@ -1,0 +1,104 @@
+import { type Clock, within } from '../kernel/clock.js'
+import { HapaxError } from '../kernel/errors.js'
+import { childKey, derivedKey } from './downstream-key.js'
+import { codeOf } from './evidence.js'
+import { type Jsonified, jsonified } from './plain.js'
+import type { Progress } from './progress.js'
+import type { StoredRecord } from './record.js'
+import type { CallOptions, Work } from './work.js'
+
+/** What was found out about an open call. */
+export type Looked =
+  | { readonly kind: 'landed'; readonly result: unknown }
+  | { readonly kind: 'not_landed' }
+  /** The provider cannot say yet. */
+  | { readonly kind: 'not_yet' }
+  /** The provider did not answer: an outage, which says nothing of this call. */
+  | { readonly kind: 'outage'; readonly errorCode: string }
+  /** Nobody can be asked: there is no lookup, or the code does not come by the call. */
+  | { readonly kind: 'nobody' }
+
+/**
+ * A work for finding out. An operation that is run with it comes by its phases as far as they are on record, each giving its
+ * stored result, up to the call that is open: there its `lookup` is asked, and nothing goes on. No phase runs and nothing is
+ * written, however often this is done.
+ */
+export class Lookup<Tx> implements Work<Tx> {
+  readonly generation: number
+  readonly attempt: number
+  readonly recoveryPoint: string
+  readonly #record: StoredRecord
+  readonly #progress: Progress
+  readonly #clock: Clock
+  readonly #over = new AbortController()
+  #walked = 0
+  #looked: Looked = { kind: 'nobody' }
+
+  constructor(record: StoredRecord, progress: Progress, clock: Clock) {
+    this.generation = record.generation
+    this.attempt = record.attempt
+    this.recoveryPoint = record.recoveryPoint
+    this.#record = record
+    this.#progress = progress
+    this.#clock = clock
+  }
+
+  get looked(): Looked {
+    return this.#looked
+  }
+
+  get signal(): AbortSignal {
+    return this.#over.signal
+  }
+
+  transaction: Work<Tx>['transaction'] = async <T>(name: string) => this.#stored(name) as Jsonified<T>
+
+  call: Work<Tx>['call'] = async <T, I>(name: string, { lookup }: CallOptions<T, I>): Promise<Jsonified<T>> => {
+    if (this.#progress.phases[this.#walked] !== undefined) return this.#stored(name) as Jsonified<T>
+    const open = this.#progress.call
+    if (open?.name === name && lookup !== undefined && !this.signal.aborted) {
+      const input = open.input as Jsonified<I>
+      const late = () => new HapaxError('call_timeout', `lookup of "${name}" did not end within ${open.timeoutMs} ms.`)
+      const asked = Promise.resolve().then(() => lookup({ key: open.key, input }))
+      this.#looked = await within(this.#clock, open.timeoutMs, asked, late).then(
+        (said) => saidOf(said, name),
+        (error: unknown) => ({ kind: 'outage', errorCode: codeOf(error) }) as const,
+      )
+    }
+    throw this.#end()
+  }
+
+  commit: Work<Tx>['commit'] = async () => {
+    throw this.#end()
+  }
+
+  effect: Work<Tx>['effect'] = () => {
+    throw this.#end()
+  }
+
+  downstreamKey: Work<Tx>['downstreamKey'] = (name) => derivedKey('call', this.#record, name)
+  childKey: Work<Tx>['childKey'] = (name) => childKey(this.#record, name)
+  extend: Work<Tx>['extend'] = async () => {}
+  doubt: Work<Tx>['doubt'] = () => {}
+
+  #stored(name: string): unknown {
+    const known = this.#progress.phases[this.#walked]
+    if (known?.name !== name) throw this.#end()
+    this.#walked++
+    return known.result
+  }
+
+  /** Nothing is on record from here on. */
+  #end(): HapaxError {
+    const end = new HapaxError('outcome_unknown', 'This run only finds out what became of a call.')
+    this.#over.abort(end)
+    return end
+  }
+}
+
+function saidOf(said: unknown, name: string): Looked {
+  if (said === undefined) return { kind: 'not_yet' }
+  const { landed, result } = (said ?? {}) as { readonly landed?: unknown; readonly result?: unknown }
+  if (landed === true) return { kind: 'landed', result: jsonified(result, `result of lookup "${name}"`) }
+  return landed === false ? { kind: 'not_landed' } : { kind: 'not_yet' }
+}

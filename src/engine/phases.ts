@@ -1,0 +1,276 @@
+import type { Awaitable } from '../kernel/awaitable.js'
+import { passing } from '../kernel/crash-points.js'
+import { HapaxError } from '../kernel/errors.js'
+import { limits } from '../kernel/limits.js'
+import type { CallMark } from './call-store.js'
+import { type CollectedEffects, collectedEffects } from './collected-effects.js'
+import { type Context, subjectOf } from './context.js'
+import type { Unsound } from './evidence.js'
+import type { Guarded } from './guarded.js'
+import type { Lease } from './lease.js'
+import { isName } from './name.js'
+import { type Jsonified, jsonified } from './plain.js'
+import type { CommittedPhase, Progress } from './progress.js'
+import { type Claim, finished, type OnLeaseOver, type StoredRecord, started } from './record.js'
+import type { Checkpoint, Store } from './store.js'
+import type { Phase } from './work.js'
+
+/** What the phases of one run stand on. */
+export interface Ground<Tx> {
+  readonly context: Context<Tx>
+  readonly guarded: Guarded<Tx>
+  readonly claim: Claim
+  readonly record: StoredRecord
+  readonly lease: Pick<Lease, 'signal' | 'startedAt' | 'heldForMs' | 'renewedAt'>
+}
+
+/**
+ * The phases of one run, in the order in which its handler comes by them. Those that an earlier attempt has committed give
+ * their stored results; from the first that is not on record, they run. A handler that comes by others than are on record is
+ * not the code that wrote them: that is doubt, never a fresh start.
+ */
+export class Phases<Tx> {
+  readonly ground: Ground<Tx>
+  #progress: Progress
+  #walked = 0
+  readonly #begun = new Set<string>()
+  #open: OpenPhase | undefined
+  #recoveryPoint: string
+  #onLeaseOver: OnLeaseOver
+  #unsound: Unsound | undefined
+
+  /** Throws `progress_unreadable`, or `recovery_point_unknown` for what another version has committed. */
+  constructor(ground: Ground<Tx>) {
+    const { context, guarded, record } = ground
+    const { version } = guarded.policy
+    this.ground = ground
+    this.#recoveryPoint = record.recoveryPoint
+    this.#onLeaseOver = record.onLeaseOver
+    const stored = context.progress.decode(record)
+    this.#progress = stored ?? { version, phases: [] }
+    const isUsed = this.#progress.phases.length > 0 || this.#progress.call !== undefined
+    if (isUsed && this.#progress.version !== version) throw anotherVersion(this.#progress.version, version)
+    if (!isUsed) this.#progress = { ...this.#progress, version }
+  }
+
+  get progress(): Progress {
+    return this.#progress
+  }
+
+  get recoveryPoint(): string {
+    return this.#recoveryPoint
+  }
+
+  get unsound(): Unsound | undefined {
+    return this.#unsound
+  }
+
+  /** A phase that is on record, and that the handler has not come by. */
+  get missed(): string | undefined {
+    return (this.#progress.phases[this.#walked] ?? this.#progress.call)?.name
+  }
+
+  /** Whether anything has happened that a later attempt must know of. */
+  get isUsed(): boolean {
+    return this.#begun.size > 0
+  }
+
+  /** The first finding stands. */
+  spoil(unsound: Unsound): void {
+    this.#unsound ??= unsound
+  }
+
+  async transaction<T>(name: string, body: (at: Phase<Tx>) => Awaitable<T>): Promise<Jsonified<T>> {
+    const known = this.enter('transaction', name)
+    try {
+      if (known !== undefined) return known.result as Jsonified<T>
+      const store = transactional(this.ground.context.wholeStore)
+      const effects = this.#collect(name)
+      const done = await store.transaction(this.ground.claim, async (tx) => {
+        const result = jsonified(await body(this.phase(tx)), `result of phase "${name}"`)
+        const progress = this.#after({ name, result })
+        passing('phase.open')
+        return { value: { result, progress }, write: this.#checkpoint(name, 'resume', progress), effects: effects.all }
+      })
+      passing('phase.committed')
+      this.#committed(name, done.value.progress)
+      return done.value.result as Jsonified<T>
+    } finally {
+      this.leave()
+    }
+  }
+
+  /** The handler comes by a phase: gives it if it is on record, and otherwise lets it begin. Whoever enters leaves. */
+  enter(kind: OpenPhase['kind'], name: string): CommittedPhase | undefined {
+    this.refuseUnsound()
+    if (this.#open !== undefined) throw overlapping(kind, name, this.#open)
+    if (kind !== 'commit') {
+      refuseBadName(name)
+      if (this.#begun.has(name)) throw repeated(name)
+    }
+    const known = this.#progress.phases[this.#walked]
+    const expected = known ?? this.#progress.call
+    if (expected !== undefined && expected.name !== name) throw this.#lost(expected.name, name)
+    this.#begun.add(name)
+    this.#open = { kind, name, effects: undefined }
+    if (known !== undefined) this.#walked++
+    return known
+  }
+
+  leave(): void {
+    this.#open = undefined
+  }
+
+  /** What the body of a phase is given, and the effects that it asks for by it. */
+  phase(tx: Tx): Phase<Tx> {
+    return { tx, effect: (kind, payload, options) => this.effect(kind, payload, options) }
+  }
+
+  effect: Phase<Tx>['effect'] = (kind, payload, options) => {
+    const effects = this.#open?.effects
+    if (effects === undefined)
+      throw new HapaxError(
+        'effect_outside_phase',
+        'Ask for an effect inside of work.transaction or work.commit: it commits with that.',
+      )
+    effects.add(kind, payload, options)
+  }
+
+  /** Begins the last phase, and gives the effects that it will have. */
+  enterCommit(): CollectedEffects {
+    this.enter('commit', finished)
+    return this.#collect(finished)
+  }
+
+  /** Writes that a call begins or has ended. */
+  async mark(step: {
+    recoveryPoint?: string
+    onLeaseOver: OnLeaseOver
+    progress: Progress
+    call: CallMark
+  }): Promise<void> {
+    const { context, lease } = this.ground
+    const { recoveryPoint = this.#recoveryPoint, onLeaseOver, progress, call } = step
+    const sentAt = context.clock.elapsed()
+    await this.#write({ ...this.#checkpoint(recoveryPoint, onLeaseOver, progress), call })
+    lease.renewedAt(sentAt)
+    this.#onLeaseOver = onLeaseOver
+    this.#committed(recoveryPoint, progress)
+  }
+
+  /** Keeps the record for longer. */
+  async extend(retentionMs: number | 'forever'): Promise<void> {
+    const { leaseMs } = this.ground.guarded.policy
+    await this.#write({ recoveryPoint: this.#recoveryPoint, onLeaseOver: this.#onLeaseOver, leaseMs, retentionMs })
+  }
+
+  /** What is on record once this phase is. */
+  after(phase: CommittedPhase): Progress {
+    return this.#after(phase)
+  }
+
+  /** What is on record while no call is open. */
+  withoutCall(): Progress {
+    const { call: _ended, ...progress } = this.#progress
+    return progress
+  }
+
+  /** The store's time, by the monotonic clock since it was told last. */
+  now(): number {
+    const { context, record, lease } = this.ground
+    return record.lastRunAt + (context.clock.elapsed() - lease.startedAt)
+  }
+
+  refuseUnsound(): void {
+    const unsound = this.#unsound
+    if (unsound === undefined) return
+    const message = `What became of an earlier call is not known (${unsound.errorCode}); nothing may follow it.`
+    throw new HapaxError('outcome_unknown', message)
+  }
+
+  async #write(checkpoint: Checkpoint): Promise<void> {
+    const { context, claim } = this.ground
+    if (!(await context.store.checkpoint(claim, checkpoint))) throw new HapaxError('claim_lost')
+  }
+
+  #checkpoint(recoveryPoint: string, onLeaseOver: OnLeaseOver, progress: Progress) {
+    const { context, claim, guarded } = this.ground
+    const { leaseMs } = guarded.policy
+    const bytes = context.progress.encode(progress, claim)
+    return { kind: 'checkpoint', recoveryPoint, onLeaseOver, leaseMs, progress: bytes } as const
+  }
+
+  #after(phase: CommittedPhase): Progress {
+    const progress = this.withoutCall()
+    return { ...progress, phases: [...progress.phases, phase] }
+  }
+
+  #committed(recoveryPoint: string, progress: Progress): void {
+    const isNew = progress.phases.length > this.#progress.phases.length
+    this.#progress = progress
+    this.#walked = progress.phases.length
+    this.#recoveryPoint = recoveryPoint
+    if (!isNew) return
+    this.#onLeaseOver = 'resume'
+    const { context, guarded } = this.ground
+    context.events.emit('phase_committed', () => ({ ...subjectOf(guarded), phase: recoveryPoint }))
+  }
+
+  #collect(name: string): CollectedEffects {
+    const { context, claim } = this.ground
+    const canKeep = context.wholeStore.effects !== undefined
+    const effects = collectedEffects(claim, name, { catalogue: context.effects, canKeep })
+    if (this.#open !== undefined) this.#open = { ...this.#open, effects }
+    return effects
+  }
+
+  /** Nothing may follow: what is on record was written by other code. */
+  #lost(expected: string, name: string): HapaxError {
+    this.spoil({ kind: 'doubt', errorCode: 'recovery_point_unknown' })
+    const message = `An earlier attempt has committed "${expected}" where this code comes to "${name}". Keep the order of phases, or raise the version.`
+    return new HapaxError('recovery_point_unknown', message)
+  }
+}
+
+interface OpenPhase {
+  readonly kind: 'transaction' | 'call' | 'commit'
+  readonly name: string
+  readonly effects: CollectedEffects | undefined
+}
+
+type Transactional<Tx> = Store<Tx> & { readonly transaction: NonNullable<Store<Tx>['transaction']> }
+
+export function transactional<Tx>(store: Store<Tx>): Transactional<Tx> {
+  if (store.transaction !== undefined) return store as Transactional<Tx>
+  const message = `The ${store.name} store has no transactions; use one that has, or return the answer without work.commit and work.transaction.`
+  throw new HapaxError('transaction_unsupported', message)
+}
+
+function refuseBadName(name: string): void {
+  if (isName(name) && name.length <= limits.phaseNameLength && name !== started && name !== finished) return
+  const message = `A phase is named in up to ${limits.phaseNameLength} printable characters, and neither ${started} nor ${finished}, which have a meaning.`
+  throw new HapaxError('phase_invalid', message)
+}
+
+function repeated(name: string): HapaxError {
+  return new HapaxError(
+    'phase_repeated',
+    `Phase "${name}" was begun before in this run; give each phase a name of its own.`,
+  )
+}
+
+function overlapping(kind: OpenPhase['kind'], name: string, open: OpenPhase): HapaxError {
+  if (kind === 'call') {
+    const message = `Call "${name}" was begun inside of "${open.name}"; a phase has one effect on the outside at most. Make the call before or after it.`
+    return new HapaxError('second_effect', message)
+  }
+  return new HapaxError(
+    'phase_overlapping',
+    `"${name}" was begun while "${open.name}" is under way; wait for one before the next.`,
+  )
+}
+
+function anotherVersion(stored: number, version: number): HapaxError {
+  const message = `An earlier attempt was made by version ${stored} of this code, which is at ${version} now. Settle it by hand, or run the old version.`
+  return new HapaxError('recovery_point_unknown', message)
+}
