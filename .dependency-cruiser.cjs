@@ -14,7 +14,7 @@ const parts = {
     modules: ['libsql', 'crypto', 'fs', 'path', 'url', 'worker_threads'],
   },
   effects: { imports: ['engine'] },
-  inbox: { imports: ['engine'] },
+  inbox: { imports: ['engine'], modules: ['buffer', 'crypto'] },
   workers: { imports: ['engine'] },
   http: { imports: ['engine'], modules: ['async_hooks', 'buffer', 'structured-headers', 'util', 'zlib'] },
   admin: { imports: ['engine'] },

@@ -159,6 +159,16 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
     })
   }
 
+  function openedInbox(inbox: InboxStore<Tx>): InboxStore<Tx> {
+    return {
+      async receive(event, body) {
+        if (closing !== undefined) throw new HapaxError('engine_closed')
+        await openedInTime(context)
+        return context.background.track(inbox.receive(event, body))
+      },
+    }
+  }
+
   async function closeOnce(): Promise<void> {
     await context.background.drain(defaults.drainMs, defaults.lastWordsMs)
     context.pulse.stop()
@@ -220,7 +230,7 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
     chores: doing,
     effects: options.effects,
     outbox: options.store.effects,
-    inbox: options.store.inbox,
+    inbox: options.store.inbox && openedInbox(options.store.inbox),
     calls: options.store.calls,
     clock: context.clock,
     chance: context.chance,

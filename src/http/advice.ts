@@ -19,6 +19,11 @@ const advice: Partial<Record<ErrorCode, string>> = {
   body_too_large: 'Send a shorter body.',
   body_encoding_unsupported: 'Send the body as gzip, deflate or br, or without Content-Encoding.',
   body_encoding_invalid: 'Send the body anew, or without Content-Encoding.',
+  webhook_signature_invalid:
+    'Sign the bytes that are sent, with the secret of this endpoint, and send them as they are.',
+  webhook_timestamp_refused: 'Sign every delivery of an event anew, and set your clock right.',
+  webhook_malformed:
+    'Send one event as JSON, with an id of printable ASCII characters that stays the same on every delivery.',
   idempotency_key_expired: 'Look at the resource first: the first request did run. For a new request, make a new key.',
   outcome_unknown:
     'Wait for as long as Retry-After says and ask again with the same key. Never send the request under a new key: it may have run.',

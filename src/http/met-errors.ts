@@ -34,6 +34,9 @@ function isMet(code: ErrorCode, route: PublishedRoute, { fingerprint }: Publishe
     case 'replay_undecided':
       return authorizeReplay !== undefined
     case 'idempotency_key_unknown':
+    case 'webhook_signature_invalid':
+    case 'webhook_timestamp_refused':
+    case 'webhook_malformed':
     case 'store_version_unsupported':
     case 'store_rights_missing':
     case 'store_not_durable':

@@ -41,6 +41,13 @@ export const catalogue = {
   body_too_large: entry('caller', false, 'The body is longer than this route reads.'),
   body_encoding_unsupported: entry('caller', false, 'The body is encoded in a way that is not read here.'),
   body_encoding_invalid: entry('caller', false, 'The body is not what its Content-Encoding says.'),
+  webhook_signature_invalid: entry(
+    'caller',
+    false,
+    'The delivery is not signed, or its signature does not fit what was delivered.',
+  ),
+  webhook_timestamp_refused: entry('caller', false, 'The delivery was signed too long ago, or ahead of our time.'),
+  webhook_malformed: entry('caller', false, 'The delivery is signed, but it is no event that can be read.'),
   idempotency_key_expired: entry('caller', false, 'The key was used before, its answer is past retention.'),
   outcome_unknown: entry(
     'store',

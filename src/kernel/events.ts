@@ -82,6 +82,12 @@ export interface Events {
   store_failed: { readonly step: string; readonly errorCode: string }
   /** The database was opened, and something about it is worth an operator's look: see `hapax doctor`. */
   store_warned: { readonly check: string; readonly says: string }
+  /** An event of a provider came for the first time, and what it asked for is committed. */
+  webhook_received: { readonly provider: string }
+  /** A provider delivered an event that had been processed before; nothing ran. */
+  webhook_duplicate: { readonly provider: string }
+  /** A delivery was not taken: it was not signed, not readable, or could not be processed. */
+  webhook_refused: { readonly provider: string; readonly errorCode: string }
   /** A handler ran without protection, because its policy fails open. */
   ran_unprotected: Subject
 }
@@ -126,6 +132,9 @@ const named: Readonly<Record<EventName, true>> = {
   circuit_closed: true,
   store_failed: true,
   store_warned: true,
+  webhook_received: true,
+  webhook_duplicate: true,
+  webhook_refused: true,
   ran_unprotected: true,
 }
 

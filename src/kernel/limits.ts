@@ -44,6 +44,10 @@ export const defaults = {
   lookMs: minute,
   /** A provider that has not answered by then hardly will, and a third of the lease is left for what follows. */
   callTimeoutMs: 10 * second,
+  /** How far the time that a webhook was signed at may lie from ours, either way: what Stripe and Standard Webhooks use. */
+  webhookToleranceMs: 5 * minute,
+  /** A check of a signature that asks somebody else may take this long: providers wait ten seconds or more. */
+  verifyTimeoutMs: 5 * second,
   /** How often a caller may ask how its keys stand: once a second is more than enough to follow one. */
   statusAsks: { most: 60, per: '1m' },
 } as const
@@ -55,6 +59,12 @@ export const limits = {
   togetherMs: 5,
   /** Stripe's bound; fits every client seen so far. */
   keyLength: 255,
+  /** The id of an event at its provider: as long as a key, and no provider seen so far comes near. */
+  eventIdLength: 255,
+  /** The grounds of a testimony are a sentence for people. */
+  whyLength: 255,
+  /** The least that Standard Webhooks allows; a shorter secret may be guessed by whoever has seen one delivery. */
+  webhookSecretBytes: 24,
   /** Tenant, principal, credential and route together, escaped. */
   scopeLength: 512,
   /** An operation or recovery point is a name, not a text. */

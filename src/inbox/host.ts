@@ -1,0 +1,18 @@
+import type { Chores } from '../engine/chores.js'
+import type { InboxStore } from '../engine/inbox-store.js'
+import type { Clock } from '../kernel/clock.js'
+import type { Emitter } from '../kernel/events.js'
+import type { Log } from '../kernel/log.js'
+
+/** What an inbox needs of an engine. */
+export interface InboxHost<Tx> {
+  /**
+   * Where events are remembered: opened by whoever asks first, every step within a bound, every failure of the database a
+   * HapaxError; what the work threw is thrown on as it is. `undefined` where the store has no transactions.
+   */
+  readonly inbox: InboxStore<Tx> | undefined
+  readonly chores: Pick<Chores, 'testified'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly events: Pick<Emitter, 'emit'>
+}
