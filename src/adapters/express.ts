@@ -42,14 +42,14 @@ export type ExpressHandler<Tx> = (request: GuardedRequest<Tx>, response: Respons
  * // A route that is bound to an operation has no handler of its own.
  * app.post('/rides', guard(hapax, { scope: tenantOf, operation: createRide }))
  */
+export function guard<Tx, Input>(
+  engine: Engine<Tx>,
+  options: OperationRouteOptions<Tx, Request, Input>,
+): (request: Request, response: Response, next: NextFunction) => void
 export function guard<Tx>(
   engine: Engine<Tx>,
   options: RouteOptions<Request>,
   handler: ExpressHandler<Tx>,
-): (request: Request, response: Response, next: NextFunction) => void
-export function guard<Tx, Input>(
-  engine: Engine<Tx>,
-  options: OperationRouteOptions<Tx, Request, Input>,
 ): (request: Request, response: Response, next: NextFunction) => void
 export function guard<Tx>(
   engine: Engine<Tx>,

@@ -69,15 +69,6 @@ type Typed<G extends RouteGenericInterface, S extends RawServerBase> = (
  */
 export function guard<
   Tx,
-  G extends RouteGenericInterface = RouteGenericInterface,
-  S extends RawServerBase = RawServerDefault,
->(
-  engine: Engine<Tx>,
-  options: RouteOptions<FastifyRequest>,
-  guarded: GuardedRoute<Tx, G, S>,
-): FastifyRoute<G, S> & Typed<G, S>
-export function guard<
-  Tx,
   Input,
   G extends RouteGenericInterface = RouteGenericInterface,
   S extends RawServerBase = RawServerDefault,
@@ -85,6 +76,15 @@ export function guard<
   engine: Engine<Tx>,
   options: OperationRouteOptions<Tx, FastifyRequest, Input>,
   others?: Omit<GuardedRoute<Tx, G, S>, 'handler'>,
+): FastifyRoute<G, S> & Typed<G, S>
+export function guard<
+  Tx,
+  G extends RouteGenericInterface = RouteGenericInterface,
+  S extends RawServerBase = RawServerDefault,
+>(
+  engine: Engine<Tx>,
+  options: RouteOptions<FastifyRequest>,
+  guarded: GuardedRoute<Tx, G, S>,
 ): FastifyRoute<G, S> & Typed<G, S>
 export function guard<
   Tx,

@@ -57,6 +57,10 @@ export interface ContextOptions<Given extends Request, Context extends unknown[]
  * )
  * export const POST = (event: RequestEvent) => payments(event.request, event)
  */
+export function guard<Tx, Given extends Request, Input>(
+  engine: Engine<Tx>,
+  options: OperationRouteOptions<Tx, Given, Input>,
+): (request: Given) => Promise<Response>
 export function guard<Tx, Seen extends Request, Given extends Seen, Context extends unknown[]>(
   engine: Engine<Tx>,
   options: RouteOptions<Seen>,
@@ -67,10 +71,6 @@ export function guard<Tx, Seen extends Request, Given extends Seen, Context exte
   options: ContextOptions<Seen, Context>,
   handler: GuardedHandler<Tx, Given, Context>,
 ): (request: Given, ...context: Context) => Promise<Response>
-export function guard<Tx, Given extends Request, Input>(
-  engine: Engine<Tx>,
-  options: OperationRouteOptions<Tx, Given, Input>,
-): (request: Given) => Promise<Response>
 export function guard<Tx, Given extends Request, Context extends unknown[]>(
   engine: Engine<Tx>,
   options: (RouteOptions<Given> & ContextOptions<Given, Context>) | AnyOperationRoute<Tx, Given>,

@@ -55,14 +55,14 @@ interface ErrorOptions {
  * }))
  * createServer((request, response) => void payments(request, response))
  */
+export function guard<Tx, Input>(
+  engine: Engine<Tx>,
+  options: NodeOperationOptions<Tx, Input>,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void>
 export function guard<Tx>(
   engine: Engine<Tx>,
   options: NodeOptions,
   handler: NodeHandler<Tx>,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void>
-export function guard<Tx, Input>(
-  engine: Engine<Tx>,
-  options: NodeOperationOptions<Tx, Input>,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void>
 export function guard<Tx>(
   engine: Engine<Tx>,
