@@ -31,6 +31,7 @@ export const doubt: Readonly<Record<string, Show>> = {
       leaseUntil: undefined,
       errorCode: reason.errorCode,
       reconcileAfter: startedAt + 1_000 + reason.reconcileAfterMs,
+      doubtedAt: startedAt + 1_000,
     })
   },
 

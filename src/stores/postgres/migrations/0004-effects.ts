@@ -3,6 +3,9 @@ import type { Migration } from './migration.js'
 /**
  * The outbox. What shall happen is written once and never changed; how far it is stands in a narrow row of its own, which
  * is what workers write. Each index holds only the rows that its reader wants.
+ *
+ * The order of an effect is as it was given; that of its state begins with the scope, so that two scopes never share one.
+ * `settled_fence` is the last claim that ended: by it a settlement is recognised that was sent again.
  */
 export const effects: Migration = {
   version: 4,
@@ -26,11 +29,13 @@ export const effects: Migration = {
     `CREATE TABLE ${schema}.effect_states (
   effect_id bigint PRIMARY KEY,
   record_id bigint NOT NULL,
+  scope_id text NOT NULL,
   kind text NOT NULL,
   ordering text,
   state text NOT NULL CHECK (state IN ('ready', 'leased', 'done', 'unknown', 'dead', 'discarded')),
   due_at timestamptz NOT NULL,
   fence bigint NOT NULL DEFAULT 0,
+  settled_fence bigint,
   leased_until timestamptz,
   on_lease_over text NOT NULL DEFAULT 'resume' CHECK (on_lease_over IN ('resume', 'doubt')),
   started bigint NOT NULL DEFAULT 0,
