@@ -58,6 +58,15 @@ export const effectSettlements: Readonly<Record<string, Show>> = {
     same([again.started, again.finished, again.fence], [1, 0, 2])
   },
 
+  'an effect whose call began is not given back': async (stage) => {
+    await written(stage, effect('a'))
+    const claim = await takenOne(stage)
+    const effects = stage.effects(stage.store)
+    await effects.begin(claim, effectLeaseMs)
+    same(await effects.settle([{ claim, outcome: release }]), [false])
+    same((await found(stage, claim)).state, 'leased')
+  },
+
   'a dead effect keeps everything, and is claimed by nobody': async (stage) => {
     await written(stage, effect('a'))
     const claim = await takenOne(stage)

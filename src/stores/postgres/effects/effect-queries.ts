@@ -94,7 +94,7 @@ export function effectQueriesFor(schema: string) {
     },
 
     sweep: changing(
-      `state = 'unknown', leased_until = NULL, doubted_at = t.now, looks = 0, reconcile_after = t.now,
+      `state = 'unknown', leased_until = NULL, on_lease_over = 'resume', doubted_at = t.now, looks = 0, reconcile_after = t.now,
         last_error_code = 'in_progress_lock_expired'`,
       `SELECT effect_id FROM ${states} WHERE state = 'leased' AND on_lease_over = 'doubt' AND leased_until <= ${clock}
         ORDER BY leased_until LIMIT $1 FOR UPDATE SKIP LOCKED`,
@@ -112,7 +112,8 @@ export function effectQueriesFor(schema: string) {
     /** What the provider itself once answered outweighs who says later that it did not land. */
     resolve: {
       text: `UPDATE ${states} s SET state = 'ready', due_at = t.now, on_lease_over = 'resume', doubted_at = NULL, looks = 0,
-        reconcile_after = NULL, provider_id = coalesce($2, s.provider_id), result = coalesce($3::bytea, s.result)
+        reconcile_after = NULL, result = coalesce($3::bytea, s.result),
+        provider_id = CASE WHEN $3::bytea IS NULL THEN s.provider_id ELSE $2 END
       FROM ${now} WHERE s.effect_id = $1 AND s.state = 'unknown' RETURNING 1`,
       gives: done,
     },

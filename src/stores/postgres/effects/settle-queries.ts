@@ -6,16 +6,20 @@ export type SettleQueries = ReturnType<typeof settleQueriesFor>
 /** What each outcome leads to. */
 const stateAfter = `CASE a.outcome WHEN 'done' THEN 'done' WHEN 'unknown' THEN 'unknown' WHEN 'dead' THEN 'dead' ELSE 'ready' END`
 
-/** The last claim may still say that a doubt is done which nobody has resolved: it was only slow. */
-const mayEnd = `(s.state = 'leased' OR (s.state = 'unknown' AND a.outcome = 'done'))`
+/**
+ * The last claim may still say that a doubt is done which nobody has resolved: it was only slow. It gives back only what has
+ * not begun.
+ */
+const mayEnd = `((s.state = 'leased' AND NOT (a.outcome = 'release' AND s.on_lease_over = 'doubt'))
+  OR (s.state = 'unknown' AND a.outcome = 'done'))`
 
 /** Given back, the first claim of all never was: whoever failed, was swept or redriven since then has left an error. */
 const firstStartedAt = `CASE WHEN a.outcome = 'release' AND s.started = 1 AND s.last_error_code IS NULL THEN NULL ELSE s.first_started_at END`
 
-const ended = `state = ${stateAfter}, leased_until = NULL, on_lease_over = 'resume', settled_fence = s.fence,
+const ended = `state = ${stateAfter}, leased_until = NULL, on_lease_over = 'resume',
   due_at = CASE a.outcome WHEN 'retry' THEN t.now + a.after * interval '1 millisecond' ELSE s.due_at END,
   started = s.started - CASE a.outcome WHEN 'release' THEN 1 ELSE 0 END,
-  finished = s.finished + CASE a.outcome WHEN 'release' THEN 0 ELSE 1 END,
+  finished = CASE a.outcome WHEN 'release' THEN s.finished ELSE least(s.finished + 1, s.started) END,
   first_started_at = ${firstStartedAt},
   provider_id = CASE a.outcome WHEN 'done' THEN a.provider_id ELSE s.provider_id END,
   result = CASE a.outcome WHEN 'done' THEN a.result ELSE s.result END,
@@ -32,12 +36,12 @@ export function settleQueriesFor(schema: string) {
   const update = (from: string) => `UPDATE ${states} s SET ${ended} FROM (SELECT ${schema}.clock() AS now) t, ${from} a
       WHERE s.effect_id = a.id AND s.fence = a.fence AND ${mayEnd}`
   return {
-    /** Gives whom it ended, and whom the same claim ended before in the same way: that reply was lost. */
+    /** Gives whom it ended, and whom the same claim ended before in the same way and for the same reason: that reply was lost. */
     settle: {
       text: `WITH ${asked}, u AS (${update('asked')} RETURNING s.effect_id, s.fence)
       SELECT effect_id, fence FROM u UNION ALL
       SELECT s.effect_id, s.fence FROM asked a JOIN ${states} s ON s.effect_id = a.id AND s.fence = a.fence
-        AND s.settled_fence = a.fence AND s.state = ${stateAfter}`,
+        AND s.state = ${stateAfter} AND coalesce(a.error_code = s.last_error_code, a.error_code IS NULL)`,
       gives: ['id', 'fence'],
       plan: 'fresh',
     },

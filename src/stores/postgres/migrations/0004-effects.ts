@@ -5,7 +5,6 @@ import type { Migration } from './migration.js'
  * is what workers write. Each index holds only the rows that its reader wants.
  *
  * The order of an effect is as it was given; that of its state begins with the scope, so that two scopes never share one.
- * `settled_fence` is the last claim that ended: by it a settlement is recognised that was sent again.
  */
 export const effects: Migration = {
   version: 4,
@@ -35,7 +34,6 @@ export const effects: Migration = {
   state text NOT NULL CHECK (state IN ('ready', 'leased', 'done', 'unknown', 'dead', 'discarded')),
   due_at timestamptz NOT NULL,
   fence bigint NOT NULL DEFAULT 0,
-  settled_fence bigint,
   leased_until timestamptz,
   on_lease_over text NOT NULL DEFAULT 'resume' CHECK (on_lease_over IN ('resume', 'doubt')),
   started bigint NOT NULL DEFAULT 0,
