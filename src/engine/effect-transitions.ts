@@ -80,11 +80,14 @@ export function record(
   holder: EffectClaim,
   { providerId, result }: EffectResult,
 ): StoredEffect | undefined {
-  if (!holds(current, holder)) return undefined
+  if (!mayEnd(current, holder)) return undefined
   return { ...current, providerId, result, onLeaseOver: 'resume' }
 }
 
-/** Gives the effect as it is, and not a copy, when the same claim has settled it so before. */
+/**
+ * The last claim may still say that a doubt is done which nobody has resolved: it was only slow. Gives the effect as it is,
+ * and not a copy, when the same claim has settled it so before.
+ */
 export function settle(
   current: StoredEffect | undefined,
   holder: EffectClaim,
@@ -92,8 +95,9 @@ export function settle(
   now: number,
 ): StoredEffect | undefined {
   if (isRepeated(current, holder, outcome)) return current
-  if (!holds(current, holder)) return undefined
-  const settled = { ...idle(current, stateAfter[outcome.kind]), finished: current.finished + 1 }
+  if (!mayEnd(current, holder) || (outcome.kind !== 'done' && current.state !== 'leased')) return undefined
+  const finished = Math.min(current.finished + 1, current.started)
+  const settled = { ...idle(current, stateAfter[outcome.kind]), finished }
   switch (outcome.kind) {
     case 'done': {
       const { providerId, result } = outcome
@@ -136,7 +140,7 @@ export function resolve(
   now: number,
 ): StoredEffect | undefined {
   if (current?.state !== 'unknown') return undefined
-  const ready: StoredEffect = { ...idle(current, 'ready'), errorCode: undefined, dueAt: now }
+  const ready: StoredEffect = { ...idle(current, 'ready'), dueAt: now }
   if (evidence.kind === 'not_landed') return ready
   return { ...ready, providerId: evidence.providerId, result: evidence.result }
 }
@@ -176,14 +180,26 @@ function holds(current: StoredEffect | undefined, { fence }: EffectClaim): curre
   return current?.state === 'leased' && current.fence === fence
 }
 
-/** The same claim has already brought the effect to this state: its reply was lost. */
-function isRepeated(current: StoredEffect | undefined, { fence }: EffectClaim, { kind }: EffectOutcome): boolean {
-  return current?.state === stateAfter[kind] && current.fence === fence
+/** The claim is the last one given, and nobody but the sweeper has ended it. */
+function mayEnd(current: StoredEffect | undefined, { fence }: EffectClaim): current is StoredEffect {
+  return (current?.state === 'leased' || current?.state === 'unknown') && current.fence === fence
 }
 
-/** Given back before its call began. When it was first started stays on record: too early is safe, too late is not. */
+/** The same claim has already brought the effect to this state, for the same reason: its reply was lost. */
+function isRepeated(current: StoredEffect | undefined, { fence }: EffectClaim, outcome: EffectOutcome): boolean {
+  if (current?.state !== stateAfter[outcome.kind] || current.fence !== fence) return false
+  return !('errorCode' in outcome) || outcome.errorCode === current.errorCode
+}
+
+/** Given back, the first claim of all never was: whoever failed, was swept or redriven since then has left an error. */
 function released(current: StoredEffect): StoredEffect {
-  return { ...idle(current, 'ready'), started: current.started - 1 }
+  const { started, errorCode, firstStartedAt } = current
+  const isFirst = started === 1 && errorCode === undefined
+  return {
+    ...idle(current, 'ready'),
+    started: started - 1,
+    firstStartedAt: isFirst ? undefined : firstStartedAt,
+  }
 }
 
 /** An effect that nobody holds any more. The fence stays: it only ever rises. */

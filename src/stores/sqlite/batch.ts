@@ -69,6 +69,9 @@ const reads: ReadonlySet<StepName> = new Set<StepName>([
   'effects.find',
   'effects.findByKey',
   'effects.list',
+  'calls.find',
+  'calls.list',
+  'calls.testimonies',
 ])
 
 function perform<K extends StepName>(steps: Steps, { name, args }: Operation<K>): StepResult<K> {

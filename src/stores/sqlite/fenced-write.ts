@@ -9,7 +9,7 @@ import type { Tables } from './tables.js'
  * the claim is stale or over.
  */
 export function fencedWrite(
-  { records, effects: outbox }: Tables,
+  { records, calls, effects: outbox }: Tables,
   claim: Claim,
   write: Step<unknown>['write'],
   effects: readonly NewEffect[],
@@ -24,6 +24,6 @@ export function fencedWrite(
   if (next === undefined || next === current) return false
   records.write(current, effects.length === 0 ? next : { ...next, hasEffects: true })
   outbox.insert(next, effects, now)
-  if (write.kind === 'checkpoint' && write.call !== undefined) records.mark(next, write.call, now)
+  if (write.kind === 'checkpoint' && write.call !== undefined) calls.mark(next, write.call, now)
   return { expiresAt: next.expiresAt }
 }

@@ -23,6 +23,7 @@ export const recordQueries = {
     CAST(round(unixepoch('subsec') * 1000) AS INTEGER)) AS now`,
   lastId: `SELECT seq FROM sqlite_sequence WHERE name = 'hapax_records'`,
   find: `SELECT ${whole} FROM hapax_records WHERE digest = ?`,
+  findById: `SELECT ${whole} FROM hapax_records WHERE id = ?`,
   insert: (names: readonly string[]) =>
     `INSERT INTO hapax_records (id, digest, scope_id, idempotency_key, ${names.join(', ')})
      VALUES (?, ?, ?, ?, ${names.map(() => '?').join(', ')})`,
@@ -40,10 +41,6 @@ export const recordQueries = {
   doubts: (operations: readonly string[]) => `SELECT ${whole} FROM hapax_records
     WHERE status = 'unknown' AND reconcile_after <= ? AND ${among(operations)}
     ORDER BY reconcile_after LIMIT ?`,
-  beginCall: `INSERT INTO hapax_calls (downstream_key, phase, record_id, scope_id, operation, generation, state, begun_at)
-    VALUES (?, ?, ?, ?, ?, ?, 'begun', ?)
-    ON CONFLICT (downstream_key) DO UPDATE SET state = 'begun', ended_at = NULL`,
-  endCall: `UPDATE hapax_calls SET state = ?, ended_at = ? WHERE downstream_key = ?`,
   expired: `SELECT ${withoutBody} FROM hapax_records
     WHERE ${expires} AND expires_at <= ? AND NOT ${hasOpenEffects}
     ORDER BY expires_at LIMIT ?`,

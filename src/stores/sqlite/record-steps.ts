@@ -4,10 +4,10 @@ import type { StoredRecord } from '../../engine/record.js'
 import * as transitions from '../../engine/transitions.js'
 import { limits } from '../../kernel/limits.js'
 import type { RecordSteps } from './protocol.js'
-import type { RecordTable } from './record-table.js'
+import type { Tables } from './tables.js'
 
 /** Every step on records: read the row, ask the transition, write the row. A refused step writes nothing. */
-export function recordStepsAt(now: number, records: RecordTable): RecordSteps {
+export function recordStepsAt(now: number, { records, calls }: Pick<Tables, 'records' | 'calls'>): RecordSteps {
   let lastId: number | undefined
   const nextId = () => {
     lastId = (lastId ?? records.lastId()) + 1
@@ -22,7 +22,7 @@ export function recordStepsAt(now: number, records: RecordTable): RecordSteps {
 
   const marked = (current: StoredRecord | undefined, next: StoredRecord | undefined, call: CallMark | undefined) => {
     if (!write(current, next)) return false
-    if (call !== undefined) records.mark(next, call, now)
+    if (call !== undefined) calls.mark(next, call, now)
     return true
   }
 

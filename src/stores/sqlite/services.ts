@@ -1,3 +1,4 @@
+import type { Reservation, Verdict } from '../../engine/verdict.js'
 import { HapaxError, isHapaxError } from '../../kernel/errors.js'
 import { type Database, runBatch } from './batch.js'
 import { connect, makeDurable } from './connection.js'
@@ -6,6 +7,7 @@ import { settledEffect } from './effects/settled-effect.js'
 import { fencedWrite } from './fenced-write.js'
 import type { Services, ThreadSettings } from './protocol.js'
 import { prepareSchema } from './schema.js'
+import { stepsAt } from './steps.js'
 import { type Tables, tablesOn } from './tables.js'
 
 /** What the thread does for its store. The database is opened by whatever is asked first, and anew once it was lost. */
@@ -63,6 +65,22 @@ export function sqliteServices(openDriver: OpenDriver, settings: ThreadSettings)
     },
     commit: (claim, write, effects) => ended(held(), (tables) => fencedWrite(tables, claim, write, effects)),
     commitEffect: (claim, result) => ended(held(), (tables) => settledEffect(tables, claim, result)),
+    insertEvent(event) {
+      const { records, events } = held()
+      return events.insert(event, records.now())
+    },
+    commitEvent(testimonies) {
+      const { connection, records, calls } = held()
+      const now = records.now()
+      for (const testimony of testimonies) calls.testify(testimony, now)
+      connection.exec('COMMIT')
+    },
+    take: (reservation) => taken(held(), reservation),
+    commitSingle(claim, rows, completion, effects) {
+      const database = held()
+      if (rows === 'undo') database.connection.exec(undo)
+      return ended(database, (tables) => fencedWrite(tables, claim, { kind: 'complete', ...completion }, effects))
+    },
     rollback() {
       if (database?.connection.inTransaction) database.connection.exec('ROLLBACK')
     },
@@ -79,6 +97,15 @@ function ended<R>(database: Database, write: (tables: Tables) => false | R): fal
   database.connection.exec(written === false ? 'ROLLBACK' : 'COMMIT')
   return written
 }
+
+/** From here on there is something to undo, or the transaction is over. A judgement may have found a doubt, which stays. */
+function taken(database: Database, reservation: Reservation): Verdict {
+  const verdict = stepsAt(database.records.now(), database).reserve(reservation)
+  database.connection.exec('claim' in verdict ? 'SAVEPOINT hapax_rows' : 'COMMIT')
+  return verdict
+}
+
+const undo = 'ROLLBACK TO hapax_rows'
 
 /** Comments and blanks, then a keyword that would end the transaction; `ROLLBACK TO` only goes back to a savepoint. */
 const endsTransaction =

@@ -1,3 +1,6 @@
+import type { CallStore } from '../../engine/call-store.js'
+import type { EffectStore } from '../../engine/effect-store.js'
+import type { InboxStore } from '../../engine/inbox-store.js'
 import type { DatabaseStore } from '../../engine/store.js'
 import { type Clock, systemClock } from '../../kernel/clock.js'
 import { type Duration, parseDuration } from '../../kernel/duration.js'
@@ -7,11 +10,13 @@ import { cuts } from './cuts.js'
 import { databaseThread } from './database-thread.js'
 import { sqliteEffects } from './effects/effect-store.js'
 import { type Held, holdTransaction } from './held-transaction.js'
+import { sqliteInbox } from './inbox/inbox-store.js'
 import { lane } from './lane.js'
 import { sqlitePath } from './path.js'
 import type { Port } from './port.js'
 import type { StepArguments, StepName } from './protocol.js'
 import type { MigrateOnOpen } from './schema.js'
+import { singleOn } from './single.js'
 import type { SqliteResult, SqliteStatement, SqliteTransaction } from './statement.js'
 import { transactionOn } from './transaction.js'
 
@@ -32,7 +37,10 @@ export interface SqliteStoreOptions {
 }
 
 export interface SqliteStore extends DatabaseStore<SqliteTransaction> {
-  readonly effects: NonNullable<DatabaseStore<SqliteTransaction>['effects']>
+  readonly single: NonNullable<DatabaseStore<SqliteTransaction>['single']>
+  readonly calls: CallStore
+  readonly effects: EffectStore<SqliteTransaction>
+  readonly inbox: InboxStore<SqliteTransaction>
   /** Runs one statement of the application on its own, outside of any claim. */
   query(statement: SqliteStatement): Promise<SqliteResult>
 }
@@ -89,7 +97,15 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     list: stepOf('list'),
     usage: stepOf('usage'),
     transaction: transactionOn(port),
+    single: singleOn(port),
+    calls: {
+      find: stepOf('calls.find'),
+      list: stepOf('calls.list'),
+      testify: stepOf('calls.testify'),
+      testimonies: stepOf('calls.testimonies'),
+    },
     effects: sqliteEffects(port),
+    inbox: sqliteInbox(port),
     query: whileOpen(({ sql, parameters = [] }) => turn(() => ask('query', { sql, parameters }))),
   }
   cuts.set(store, cut)
