@@ -1,12 +1,15 @@
 import { HapaxError } from '../../kernel/errors.js'
 import type { Connections, Session } from './connections.js'
 import { isFarewell, isUndoneCommit, storeError } from './faults.js'
+import { bySavepoint } from './undoable.js'
 
 /** A transaction as one of the store's steps writes it. */
 export interface OpenCommit<Tx> {
   readonly query: Session<Tx>['query']
   /** What the application says. What it throws is its own, and nothing that it sends comes later. */
   said<S>(body: (tx: Tx) => Promise<S>): Promise<S>
+  /** The same, and its rows are undone where `isUndone` says so. */
+  undoable<S>(body: (tx: Tx) => Promise<S>, isUndone: (said: S) => boolean): Promise<S>
 }
 
 /** What a transaction comes to, and how to find out whether it did where the reply to its COMMIT was lost. */
@@ -28,9 +31,10 @@ export async function inOneCommit<Tx, T>(
   let ending: Ending<T> | undefined
   try {
     const { value } = await connections.transaction(async (session) => {
-      const said = async <S>(body: (tx: Tx) => Promise<S>) => {
+      const { query, undoable = bySavepoint(session.tx, query, 'hapax_rows') } = session
+      const saidOn = async <S>(tx: Tx, body: (tx: Tx) => Promise<S>) => {
         try {
-          return await body(session.tx)
+          return await body(tx)
         } catch (error) {
           thrown = { byBody: error }
           throw error
@@ -38,7 +42,11 @@ export async function inOneCommit<Tx, T>(
           session.seal()
         }
       }
-      ending = await run({ query: session.query, said })
+      ending = await run({
+        query,
+        said: (body) => saidOn(session.tx, body),
+        undoable: (body, isUndone) => undoable((tx) => saidOn(tx, body), isUndone),
+      })
       return ending
     })
     return value

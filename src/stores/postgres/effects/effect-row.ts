@@ -1,7 +1,7 @@
 import type { EffectState, StoredEffect } from '../../../engine/effect-store.js'
 import type { OnLeaseOver } from '../../../engine/record.js'
 import type { Scope } from '../../../engine/scope.js'
-import { milliseconds } from '../columns.js'
+import { bytesOf, milliseconds } from '../columns.js'
 import type { Row } from '../connections.js'
 
 /** How an effect lies in its two rows, and how it is read: `e` is what shall happen, `s` how far it is. */
@@ -75,8 +75,4 @@ export function effectOf(row: Row): StoredEffect {
     createdAt: number('created_at'),
     finishedAt: perhaps('finished_at', Number),
   }
-}
-
-function bytesOf(text: string): Uint8Array {
-  return Buffer.from(text.slice('\\x'.length), 'hex')
 }
