@@ -175,6 +175,8 @@ export const postgresBounds = {
    * another one, and a table that somebody locked would fill the server with connections that wait.
    */
   lateMs: 30 * second,
+  /** What a duplicate is told of a request that is one transaction: it has no lease, and is over soon. */
+  singleLeftMs: second,
   /** The server ends a handler's statement by itself; only where it stays silent for this much longer do we. */
   silenceMs: second,
 } as const

@@ -212,7 +212,8 @@ describe('evidence', () => {
     expect(steps.settle(doubted, { generation: 1, evidence, outcome: { kind: 'not_landed' } }, 9)).toMatchObject({
       state: 'failed_retryable',
       errorCode: undefined,
-      reconcileAfter: undefined,
+      reconcileAfter: 9,
+      doubtedAt: undefined,
       evidence: [{ ...evidence, says: 'not_landed', at: 9 }],
       expiresAt: 1_009,
     })

@@ -70,7 +70,8 @@ export const leases: Readonly<Record<string, Show>> = {
     same(await store.reserve(reservation()), { kind: 'unknown', reconcileInMs: 0 })
     const { errorCode, ...after } = present(await store.find(claim))
     assert.ok(errorCode)
-    same(after, { ...before, state: 'unknown', leaseUntil: undefined, reconcileAfter: startedAt + leaseMs })
+    const now = startedAt + leaseMs
+    same(after, { ...before, state: 'unknown', leaseUntil: undefined, reconcileAfter: now, doubtedAt: now })
   },
 
   'a run-out lease that may not resume is unknown to the sweeper, with its fence': async ({ store, at, startedAt }) => {
@@ -83,7 +84,8 @@ export const leases: Readonly<Record<string, Show>> = {
     same(swept, [await store.find(claim)])
     const { errorCode, ...after } = present(swept[0])
     assert.ok(errorCode)
-    same(after, { ...before, state: 'unknown', leaseUntil: undefined, reconcileAfter: startedAt + leaseMs })
+    const now = startedAt + leaseMs
+    same(after, { ...before, state: 'unknown', leaseUntil: undefined, reconcileAfter: now, doubtedAt: now })
   },
 
   'what a checkpoint declared decides how its lease runs out': async ({ store, at }) => {

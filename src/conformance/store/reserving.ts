@@ -33,6 +33,9 @@ export const reserving: Readonly<Record<string, Show>> = {
       leaseUntil: startedAt + leaseMs,
       onLeaseOver: 'resume',
       recoveryPoint: 'started',
+      isBegun: false,
+      hasEffects: false,
+      looks: 0,
       evidence: [],
       createdAt: startedAt,
       lastRunAt: startedAt,
@@ -171,7 +174,8 @@ export const reserving: Readonly<Record<string, Show>> = {
     assert.equal(record.state, 'in_progress')
     assert.equal(record.attempt, 2)
     assert.equal(record.leaseUntil, startedAt + 5_000 + leaseMs)
-    assert.equal(record.onLeaseOver, 'resume')
+    // What the last phase left is on record, and whoever resumes does not know better.
+    assert.equal(record.onLeaseOver, checkpoint.onLeaseOver)
     assert.equal(record.errorCode, undefined)
     assert.equal(record.createdAt, startedAt)
     assert.equal(record.lastRunAt, startedAt + 5_000)

@@ -53,6 +53,11 @@ export function recordRowOf(row: Row): RecordRow {
 }
 
 function understood(name: string, text: string): string | number | Uint8Array {
-  if (bytes.has(name)) return Buffer.from(text.slice('\\x'.length), 'hex')
+  if (bytes.has(name)) return bytesOf(text)
   return numbers.has(name) ? Number(text) : text
+}
+
+/** Bytes as PostgreSQL spells them. */
+export function bytesOf(text: string): Uint8Array {
+  return Buffer.from(text.slice('\\x'.length), 'hex')
 }

@@ -20,9 +20,14 @@ export interface Session<Tx> {
   /** What the application is handed to write its own rows with. */
   readonly tx: Tx
   query(query: Query, values: readonly SqlValue[]): Promise<readonly Row[]>
+  /** Where the library must know of a savepoint; else the statements do. */
+  readonly undoable?: Undoable<Tx>
   /** The application has said all: what it still sends is refused, so that nothing comes after the last write. */
   seal(): void
 }
+
+/** Runs a part of a transaction and undoes it where it threw, or where `isUndone` says so of what it gave. */
+export type Undoable<Tx> = <T>(body: (tx: Tx) => Promise<T>, isUndone: (value: T) => boolean) => Promise<T>
 
 /** How far a transaction is: the application may send while it is open, and the store until it is over. */
 export interface Progress {

@@ -14,6 +14,7 @@ import {
 } from './connections.js'
 import { endedTransaction, idleTransaction, isLoss, lateStatement, noConnection, sqlStateOf } from './faults.js'
 import { type Silence, silenceOf } from './silence.js'
+import { byNesting, type Nesting } from './undoable.js'
 
 /** A postgres.js client, by shape. */
 export interface PostgresJs<Tx extends PostgresJsTransaction = PostgresJsTransaction> extends PostgresJsTransaction {
@@ -57,6 +58,11 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
       const silent = signal()
       const silence = silenceOf(use, silent.give)
       const course: Course = { stage: 'open', open: 0, sentAt: systemClock.elapsed(), silence }
+      /** Asked to roll back on a connection that is gone, this library would write to nobody and end the process. */
+      const mayUndo = async () => {
+        await sleep(systemClock, 0)
+        if (isOver(course)) await new Promise<never>(() => {})
+      }
       const running = sql.begin(isolation, async (tx) => {
         if (isOver(course)) throw endedTransaction()
         started.give()
@@ -66,6 +72,7 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
           const session = {
             tx: guarded(tx, course, () => course.stage === 'open'),
             query: (query: Query, values: readonly SqlValue[]) => ask(store, query, values),
+            undoable: byNesting<Tx>(guarded(tx, course, () => course.stage === 'open') as Tx & Nesting, mayUndo),
             seal: () => {
               if (course.stage === 'open') course.stage = 'sealed'
             },
@@ -73,9 +80,7 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
           // In an object, since this library takes an array for a list of statements to wait for.
           return { result: await body(session) }
         } catch (error) {
-          // Asked to roll back on a connection that is gone, this library would write to nobody and end the process.
-          await sleep(systemClock, 0)
-          if (isOver(course)) return new Promise<never>(() => {})
+          await mayUndo()
           throw error
         } finally {
           finished.give()

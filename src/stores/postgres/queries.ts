@@ -58,6 +58,14 @@ export function queriesFor(schema: string) {
       gives: ['id', 'now'],
     },
 
+    /** A record that was taken and completed in one transaction; no row when somebody else has the key. */
+    create: (names: readonly string[]) => ({
+      text: `INSERT INTO ${records} (digest, scope_id, idempotency_key, committed_in, ${names.join(', ')})
+      VALUES ($1, $2, $3, pg_current_xact_id(), ${names.map((name, index) => written(name, index + 4)).join(', ')})
+      ON CONFLICT (digest) DO NOTHING RETURNING committed_in`,
+      gives: ['committed_in'],
+    }),
+
     find: { text: read, gives: readGives },
     lock: { text: `${read} FOR UPDATE`, gives: readGives },
     /** Writes only if the row is still the one that was judged. */

@@ -27,6 +27,8 @@ export interface RecordTable {
   find(name: RecordName): Promise<Found | undefined>
   /** Keeps the row for the rest of the transaction. */
   lock(name: RecordName): Promise<Found | undefined>
+  /** Writes a new row as it is. `undefined` when there is one. */
+  create(record: StoredRecord): Promise<Written | undefined>
   /** Writes only if the row is still the one that was read. */
   write(found: Found, next: StoredRecord, call?: CallMark): Promise<Written | undefined>
   remove(found: Found): Promise<boolean>
@@ -61,6 +63,12 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
     },
     find: reading(queries.find),
     lock: reading(queries.lock),
+    async create(record) {
+      const { names, values } = differences(undefined, record)
+      const name = [digestOf(record), record.scope, record.key]
+      const [row] = await execute(record.scope, queries.create(names), [...name, ...values])
+      return row && { committedIn: String(row.committed_in) }
+    },
     async write({ record, revision }, next, call) {
       const { names, values } = differences(record, next)
       const { query, values: more } = marking(queries, names, call)

@@ -1,5 +1,9 @@
+import type { CallStore } from '../../engine/call-store.js'
+import type { EffectClaim, EffectResult, EffectStore, NewEffect } from '../../engine/effect-store.js'
+import type { ReceivedEvent, Testimony } from '../../engine/inbox-store.js'
 import type { Claim } from '../../engine/record.js'
-import type { Completed, Step, Store } from '../../engine/store.js'
+import type { Completed, Completion, SingleStep, Step, Store } from '../../engine/store.js'
+import type { Reservation, Verdict } from '../../engine/verdict.js'
 import type { Fault } from './faults.js'
 import type { MigrateOnOpen } from './schema.js'
 import type { SqliteResult, SqliteStatement } from './statement.js'
@@ -7,7 +11,10 @@ import type { SqliteResult, SqliteStatement } from './statement.js'
 /** What the store and its thread say to each other. */
 
 /** The steps of the port that one batch may hold. Their types come from the port, so that they cannot differ. */
-export type StepName =
+type Port = RecordPort & EffectPort & CallPort
+
+type RecordPort = Pick<
+  Store,
   | 'reserve'
   | 'renew'
   | 'checkpoint'
@@ -24,12 +31,22 @@ export type StepName =
   | 'find'
   | 'list'
   | 'usage'
+>
 
-export type StepArguments<K extends StepName> = Parameters<Store[K]>
-export type StepResult<K extends StepName> = Awaited<ReturnType<Store[K]>>
+type EffectPort = Within<'effects', Omit<EffectStore<never>, 'apply'>>
+type CallPort = Within<'calls', CallStore>
+type Within<Part extends string, Of> = { readonly [K in keyof Of & string as `${Part}.${K}`]: Of[K] }
+
+export type StepName = keyof Port
+export type StepArguments<K extends StepName> = Parameters<Port[K]>
+export type StepResult<K extends StepName> = Awaited<ReturnType<Port[K]>>
 
 /** The port as functions that run inside a transaction, without waiting. */
-export type Steps = { readonly [K in StepName]: (...args: StepArguments<K>) => StepResult<K> }
+export type Steps = StepsOf<StepName>
+export type RecordSteps = StepsOf<keyof RecordPort>
+export type EffectSteps = StepsOf<keyof EffectPort>
+export type CallSteps = StepsOf<keyof CallPort>
+type StepsOf<N extends StepName> = { readonly [K in N]: (...args: StepArguments<K>) => StepResult<K> }
 
 export type Operation<K extends StepName = StepName> = {
   [N in K]: { readonly name: N; readonly args: StepArguments<N> }
@@ -51,13 +68,33 @@ export interface Services {
   /** One statement of the application in the transaction begun. */
   run(statement: SqliteStatement): SqliteResult
   /** The fenced write, then COMMIT. `false` when the claim is stale: then all of it is rolled back. */
-  commit(claim: Claim, write: Step<unknown>['write']): false | Completed
+  commit(claim: Claim, write: Step<unknown>['write'], effects: readonly NewEffect[]): false | Completed
+  /** Settles the effect as done, then COMMIT. `false` when the claim is stale: then all of it is rolled back. */
+  commitEffect(claim: EffectClaim, result: EffectResult): boolean
+  /** `false` when the event is known. */
+  insertEvent(event: ReceivedEvent): boolean
+  /** Keeps what the event said, then COMMIT. */
+  commitEvent(testimonies: readonly Testimony[]): void
+  /** Reserves in the transaction begun. Whoever may not run is judged, and the transaction is over. */
+  take(reservation: Reservation): Verdict
+  /** The answer of what was taken, with its rows or without, then COMMIT. `false` is as for `commit`. */
+  commitSingle(
+    claim: Claim,
+    rows: SingleStep<unknown>['rows'],
+    completion: Completion,
+    effects: readonly NewEffect[],
+  ): false | Completed
   /** Harmless when nothing is begun. */
   rollback(): void
   close(): void
 }
 
 export type ServiceName = keyof Services
+
+export type Ask = <K extends ServiceName>(
+  service: K,
+  ...args: Parameters<Services[K]>
+) => Promise<ReturnType<Services[K]>>
 
 export interface Request<K extends ServiceName = ServiceName> {
   readonly id: number

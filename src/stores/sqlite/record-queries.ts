@@ -10,7 +10,7 @@ const whole = named.join(', ')
 /** The reaper throws bodies away and need not load them. */
 const withoutBody = whole.replace('response_body', "x'' AS response_body")
 
-const expires = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started' AND is_begun = 0))`
+const expires = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started')) AND is_begun = 0`
 
 const active = `status <> 'expired' AND NOT (${expires} AND has_effects = 0 AND expires_at <= ?)`
 
@@ -23,6 +23,7 @@ export const recordQueries = {
     CAST(round(unixepoch('subsec') * 1000) AS INTEGER)) AS now`,
   lastId: `SELECT seq FROM sqlite_sequence WHERE name = 'hapax_records'`,
   find: `SELECT ${whole} FROM hapax_records WHERE digest = ?`,
+  findById: `SELECT ${whole} FROM hapax_records WHERE id = ?`,
   insert: (names: readonly string[]) =>
     `INSERT INTO hapax_records (id, digest, scope_id, idempotency_key, ${names.join(', ')})
      VALUES (?, ?, ?, ?, ${names.map(() => '?').join(', ')})`,
@@ -40,10 +41,6 @@ export const recordQueries = {
   doubts: (operations: readonly string[]) => `SELECT ${whole} FROM hapax_records
     WHERE status = 'unknown' AND reconcile_after <= ? AND ${among(operations)}
     ORDER BY reconcile_after LIMIT ?`,
-  beginCall: `INSERT INTO hapax_calls (downstream_key, phase, record_id, scope_id, operation, generation, state, begun_at)
-    VALUES (?, ?, ?, ?, ?, ?, 'begun', ?)
-    ON CONFLICT (downstream_key) DO UPDATE SET state = 'begun', ended_at = NULL`,
-  endCall: `UPDATE hapax_calls SET state = ?, ended_at = ? WHERE downstream_key = ?`,
   expired: `SELECT ${withoutBody} FROM hapax_records
     WHERE ${expires} AND expires_at <= ? AND NOT ${hasOpenEffects}
     ORDER BY expires_at LIMIT ?`,

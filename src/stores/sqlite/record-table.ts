@@ -1,4 +1,3 @@
-import type { CallMark } from '../../engine/call-store.js'
 import { recordDigest } from '../../engine/digest.js'
 import type { RecordName, StoredRecord } from '../../engine/record.js'
 import type { ListQuery, Usage } from '../../engine/store.js'
@@ -6,8 +5,8 @@ import { invariant } from '../../kernel/errors.js'
 import { differences, type Row, recordOf } from '../sql/row.js'
 import { scopesWithin } from '../sql/tenant.js'
 import type { Connection } from './connection.js'
-import type { Prepared } from './driver.js'
 import { recordQueries as queries } from './record-queries.js'
+import { statementsOn } from './statements.js'
 
 /** The table of records, and the store's clock. */
 export interface RecordTable {
@@ -16,6 +15,7 @@ export interface RecordTable {
   /** The highest id ever given: ids of deleted records are not given again. */
   lastId(): number
   find(name: RecordName): StoredRecord | undefined
+  findById(id: number): StoredRecord | undefined
   /** Writes what differs from the record as it was read; `undefined` makes a new row. */
   write(current: StoredRecord | undefined, next: StoredRecord): void
   remove(record: RecordName): void
@@ -23,8 +23,6 @@ export interface RecordTable {
   overdue(now: number, limit: number): readonly StoredRecord[]
   interrupted(operations: readonly string[], now: number, limit: number): readonly StoredRecord[]
   doubts(operations: readonly string[], now: number, limit: number): readonly StoredRecord[]
-  /** What became of a call, with the record that made it. */
-  mark(record: StoredRecord, call: CallMark, now: number): void
   /** Records past retention whose effects are final, without the bodies of their answers. */
   expired(now: number, limit: number): readonly StoredRecord[]
   /** Tombstones that stood their time. */
@@ -38,14 +36,7 @@ export function recordTable(connection: Connection): RecordTable {
   const now = connection.prepare<{ now: number }>(queries.now)
   const lastId = connection.prepare<{ seq: number }>(queries.lastId)
   const usage = connection.prepare<{ keys: number; bytes: number }>(queries.usage)
-  const statements = new Map<string, Prepared<Row>>()
-
-  /** Prepared once. The number of texts is small: one for each set of columns that changes together. */
-  const statement = (sql: string): Prepared<Row> => {
-    const known = statements.get(sql) ?? connection.prepare<Row>(sql)
-    statements.set(sql, known)
-    return known
-  }
+  const statement = statementsOn<Row>(connection)
   const all = (sql: string, parameters: readonly unknown[]) => statement(sql).all(parameters).map(recordOf)
 
   return {
@@ -61,6 +52,10 @@ export function recordTable(connection: Connection): RecordTable {
       invariant(row.scope_id === name.scope && row.idempotency_key === name.key, 'two names never share a digest')
       return recordOf(row)
     },
+    findById(id) {
+      const row = statement(queries.findById).get([id])
+      return row && recordOf(row)
+    },
     write(current, next) {
       const { names, values } = differences(current, next)
       const { id, scope, key } = next
@@ -72,11 +67,6 @@ export function recordTable(connection: Connection): RecordTable {
     interrupted: (operations, time, limit) =>
       all(queries.interrupted(operations), [time, ...operations, time, ...operations, limit]),
     doubts: (operations, time, limit) => all(queries.doubts(operations), [time, ...operations, limit]),
-    mark({ id, scope, operation, generation }, call, time) {
-      if (call.kind === 'begun')
-        statement(queries.beginCall).run([call.key, call.phase, id, scope, operation, generation, time])
-      else statement(queries.endCall).run([call.kind, time, call.key])
-    },
     expired: (time, limit) => all(queries.expired, [time, limit]),
     forgotten: (time, limit) => all(queries.forgotten, [time, limit]),
     list({ after, limit, ...filter }) {

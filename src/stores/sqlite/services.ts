@@ -1,11 +1,14 @@
+import type { Reservation, Verdict } from '../../engine/verdict.js'
 import { HapaxError, isHapaxError } from '../../kernel/errors.js'
 import { type Database, runBatch } from './batch.js'
 import { connect, makeDurable } from './connection.js'
 import type { OpenDriver } from './driver.js'
+import { settledEffect } from './effects/settled-effect.js'
 import { fencedWrite } from './fenced-write.js'
 import type { Services, ThreadSettings } from './protocol.js'
-import { recordTable } from './record-table.js'
 import { prepareSchema } from './schema.js'
+import { stepsAt } from './steps.js'
+import { type Tables, tablesOn } from './tables.js'
 
 /** What the thread does for its store. The database is opened by whatever is asked first, and anew once it was lost. */
 export function sqliteServices(openDriver: OpenDriver, settings: ThreadSettings): Services {
@@ -60,11 +63,23 @@ export function sqliteServices(openDriver: OpenDriver, settings: ThreadSettings)
       }
       return held().connection.run(statement)
     },
-    commit(claim, write) {
-      const { connection, records } = held()
-      const written = fencedWrite(records, claim, write)
-      connection.exec(written === false ? 'ROLLBACK' : 'COMMIT')
-      return written
+    commit: (claim, write, effects) => ended(held(), (tables) => fencedWrite(tables, claim, write, effects)),
+    commitEffect: (claim, result) => ended(held(), (tables) => settledEffect(tables, claim, result)),
+    insertEvent(event) {
+      const { records, events } = held()
+      return events.insert(event, records.now())
+    },
+    commitEvent(testimonies) {
+      const { connection, records, calls } = held()
+      const now = records.now()
+      for (const testimony of testimonies) calls.testify(testimony, now)
+      connection.exec('COMMIT')
+    },
+    take: (reservation) => taken(held(), reservation),
+    commitSingle(claim, rows, completion, effects) {
+      const database = held()
+      if (rows === 'undo') database.connection.exec(undo)
+      return ended(database, (tables) => fencedWrite(tables, claim, { kind: 'complete', ...completion }, effects))
     },
     rollback() {
       if (database?.connection.inTransaction) database.connection.exec('ROLLBACK')
@@ -76,6 +91,22 @@ export function sqliteServices(openDriver: OpenDriver, settings: ThreadSettings)
   }
 }
 
+/** The last write of a transaction, then COMMIT; a write that was refused undoes all of it. */
+function ended<R>(database: Database, write: (tables: Tables) => false | R): false | R {
+  const written = write(database)
+  database.connection.exec(written === false ? 'ROLLBACK' : 'COMMIT')
+  return written
+}
+
+/** From here on there is something to undo, or the transaction is over. A judgement may have found a doubt, which stays. */
+function taken(database: Database, reservation: Reservation): Verdict {
+  const verdict = stepsAt(database.records.now(), database).reserve(reservation)
+  database.connection.exec('claim' in verdict ? 'SAVEPOINT hapax_rows' : 'COMMIT')
+  return verdict
+}
+
+const undo = 'ROLLBACK TO hapax_rows'
+
 /** Comments and blanks, then a keyword that would end the transaction; `ROLLBACK TO` only goes back to a savepoint. */
 const endsTransaction =
   /^(?:\s|;|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO\b))\b/i
@@ -85,7 +116,7 @@ function openDatabase(openDriver: OpenDriver, settings: ThreadSettings): Databas
   try {
     makeDurable(connection, settings.busyTimeoutMs)
     prepareSchema(connection, settings.path, settings.migrate)
-    return { connection, records: recordTable(connection) }
+    return { connection, ...tablesOn(connection) }
   } catch (error) {
     connection.close()
     throw named(settings.path, error)

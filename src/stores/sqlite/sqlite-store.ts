@@ -1,3 +1,6 @@
+import type { CallStore } from '../../engine/call-store.js'
+import type { EffectStore } from '../../engine/effect-store.js'
+import type { InboxStore } from '../../engine/inbox-store.js'
 import type { DatabaseStore } from '../../engine/store.js'
 import { type Clock, systemClock } from '../../kernel/clock.js'
 import { type Duration, parseDuration } from '../../kernel/duration.js'
@@ -5,12 +8,17 @@ import { HapaxError } from '../../kernel/errors.js'
 import { defaults, sqliteBounds } from '../../kernel/limits.js'
 import { cuts } from './cuts.js'
 import { databaseThread } from './database-thread.js'
-import { holdTransaction } from './held-transaction.js'
+import { sqliteEffects } from './effects/effect-store.js'
+import { type Held, holdTransaction } from './held-transaction.js'
+import { sqliteInbox } from './inbox/inbox-store.js'
 import { lane } from './lane.js'
 import { sqlitePath } from './path.js'
+import type { Port } from './port.js'
 import type { StepArguments, StepName } from './protocol.js'
 import type { MigrateOnOpen } from './schema.js'
+import { singleOn } from './single.js'
 import type { SqliteResult, SqliteStatement, SqliteTransaction } from './statement.js'
+import { transactionOn } from './transaction.js'
 
 export interface SqliteStoreOptions {
   /** The database file. It is created when it does not exist; its directory is not. */
@@ -29,6 +37,10 @@ export interface SqliteStoreOptions {
 }
 
 export interface SqliteStore extends DatabaseStore<SqliteTransaction> {
+  readonly single: NonNullable<DatabaseStore<SqliteTransaction>['single']>
+  readonly calls: CallStore
+  readonly effects: EffectStore<SqliteTransaction>
+  readonly inbox: InboxStore<SqliteTransaction>
   /** Runs one statement of the application on its own, outside of any claim. */
   query(statement: SqliteStatement): Promise<SqliteResult>
 }
@@ -57,6 +69,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     }
   }
   const stepOf = <K extends StepName>(name: K) => whileOpen((...args: StepArguments<K>) => step(name, ...args))
+  const hold = whileOpen(<R>(body: Held<R>) => turn(() => holdTransaction({ ask, clock, timeoutMs }, body)))
+  const port: Port = { stepOf, hold, ask }
 
   const store: SqliteStore = {
     name: 'sqlite',
@@ -82,7 +96,16 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     find: stepOf('find'),
     list: stepOf('list'),
     usage: stepOf('usage'),
-    transaction: whileOpen((claim, body) => turn(() => holdTransaction({ ask, clock, timeoutMs }, claim, body))),
+    transaction: transactionOn(port),
+    single: singleOn(port),
+    calls: {
+      find: stepOf('calls.find'),
+      list: stepOf('calls.list'),
+      testify: stepOf('calls.testify'),
+      testimonies: stepOf('calls.testimonies'),
+    },
+    effects: sqliteEffects(port),
+    inbox: sqliteInbox(port),
     query: whileOpen(({ sql, parameters = [] }) => turn(() => ask('query', { sql, parameters }))),
   }
   cuts.set(store, cut)

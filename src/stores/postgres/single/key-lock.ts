@@ -1,0 +1,35 @@
+import type { RecordName } from '../../../engine/record.js'
+import { lockNumber } from '../advisory.js'
+import { digestOf } from '../arguments.js'
+import { milliseconds } from '../columns.js'
+import type { Query, Session } from '../connections.js'
+
+/** A key's lock for the rest of a transaction. */
+export interface KeyLock {
+  /** Takes it if it is free, and says the store's time. */
+  take(query: Session<unknown>['query'], name: RecordName): Promise<{ readonly isTaken: boolean; readonly now: number }>
+  /** Waits until nobody has it. */
+  wait(query: Session<unknown>['query'], name: RecordName): Promise<void>
+  now(query: Session<unknown>['query']): Promise<number>
+}
+
+export function keyLock(schema: string, quotedSchema: string): KeyLock {
+  const now = milliseconds(`${quotedSchema}.clock()`)
+  const take: Query = { text: `SELECT pg_try_advisory_xact_lock($1::bigint), ${now}`, gives: ['is_taken', 'now'] }
+  const wait: Query = { text: 'SELECT count(pg_advisory_xact_lock($1::bigint))', gives: ['count'] }
+  const time: Query = { text: `SELECT ${now}`, gives: ['now'] }
+  const numberOf = (name: RecordName) => lockNumber(schema, 'single', digestOf(name))
+  return {
+    async take(query, name) {
+      const [row] = await query(take, [numberOf(name)])
+      return { isTaken: row?.is_taken === 't', now: Number(row?.now) }
+    },
+    async wait(query, name) {
+      await query(wait, [numberOf(name)])
+    },
+    async now(query) {
+      const [row] = await query(time, [])
+      return Number(row?.now)
+    },
+  }
+}

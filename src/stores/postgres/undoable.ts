@@ -1,0 +1,49 @@
+import type { Query, Session, Undoable } from './connections.js'
+
+/** By plain statements, as most libraries take them. */
+export function bySavepoint<Tx>(tx: Tx, query: Session<Tx>['query'], name: string): Undoable<Tx> {
+  const undo = () => query(saying(`ROLLBACK TO SAVEPOINT ${name}`), [])
+  return async (body, isUndone) => {
+    await query(saying(`SAVEPOINT ${name}`), [])
+    const value = await body(tx).catch(async (error: unknown) => {
+      // Where the connection is lost there is nothing to undo, and what was thrown first says why.
+      await undo().catch(() => undefined)
+      throw error
+    })
+    if (isUndone(value)) await undo()
+    return value
+  }
+}
+
+/** A transaction of postgres.js that can hold another one. */
+export interface Nesting {
+  savepoint(body: (inner: never) => Promise<unknown>): Promise<unknown>
+}
+
+/**
+ * postgres.js lets no transaction commit in which a statement failed, however often it was undone by hand: it must open the
+ * savepoint itself. `mayUndo` waits until the library may be asked to.
+ */
+export function byNesting<Tx>(outer: Nesting, mayUndo: () => Promise<void> = async () => {}): Undoable<Tx> {
+  return async <T>(body: (tx: Tx) => Promise<T>, isUndone: (value: T) => boolean) => {
+    const undone = new Error('undone')
+    let said: { readonly value: T } | undefined
+    const nested = outer.savepoint(async (inner) => {
+      try {
+        said = { value: await body(inner) }
+        if (isUndone(said.value)) throw undone
+      } catch (error) {
+        await mayUndo()
+        throw error
+      }
+    })
+    await nested.catch((error: unknown) => {
+      if (error !== undone) throw error
+    })
+    return (said as { readonly value: T }).value
+  }
+}
+
+function saying(text: string): Query {
+  return { text, gives: [] }
+}
