@@ -42,7 +42,7 @@ function application(): FastifyInstance {
 async function shop<Tx = never>(
   handler: Handler<Tx>,
   more: Partial<Parameters<typeof guard>[1]> = {},
-  hapax = engine({ store: memoryStore() }) as Engine<Tx>,
+  hapax = engine({ store: memoryStore() }) as unknown as Engine<Tx>,
 ) {
   const runs = { count: 0 }
   const app = application()
