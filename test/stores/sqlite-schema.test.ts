@@ -62,7 +62,9 @@ test.each([
 ])('when %s, only the index is walked', async (_, sql, index) => {
   const path = freshPath()
   await migrateSqlite({ path })
-  const plan = looking(path, (database) => database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(Array.from(sql.matchAll(/\?/g), () => 1)))
+  const plan = looking(path, (database) =>
+    database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(Array.from(sql.matchAll(/\?/g), () => 1)),
+  )
   expect(plan).toHaveLength(1)
   expect(plan).toMatchObject([{ detail: expect.stringContaining(`USING INDEX ${index} `) }])
 })
