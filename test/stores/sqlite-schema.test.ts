@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { migrateSqlite } from 'hapax/sqlite'
 import { expect, test } from 'vitest'
 import { completion } from '../../dist/conformance/given.js'
+import { effectQueries } from '../../src/stores/sqlite/effects/effect-queries.js'
 import { migrations } from '../../src/stores/sqlite/migrations/index.js'
 import { recordQueries } from '../../src/stores/sqlite/record-queries.js'
 import { rejection } from '../support/waiting.js'
@@ -13,6 +14,7 @@ import { freshPath, looking, openStore } from './sqlite-fixtures/given.js'
 /** A released migration is never edited: somebody has already applied it. Add a new one instead. */
 const released = {
   '0001-records': '7110fc97a955d99933e22443855b4b0a7f9e345bb6274e589c1e61a4924be95a',
+  '0002-work': 'fba5e5b2ce0e7f8b8d8acd7ae6ac528de18c49c1d6b6a57d96c747bd15ef795f',
 }
 
 test('no released migration was edited, and each has the next number', () => {
@@ -54,7 +56,7 @@ test('locked_at tells since when a claim is held, and is empty while nobody hold
 test.each([
   ['a record is found', recordQueries.find, 'hapax_records_digest'],
   ['the sweeper looks', recordQueries.overdue, 'hapax_records_open'],
-  ['the reaper buries', recordQueries.expired, 'hapax_records_expires'],
+  ['the reconciler looks', recordQueries.doubts([]), 'hapax_records_doubts'],
   ['the reaper deletes', recordQueries.forgotten, 'hapax_records_tombstones'],
   ['a tenant is listed', recordQueries.list({ scope: 'acme' as never }), 'hapax_records_scope'],
 ])('when %s, only the index is walked', async (_, sql, index) => {
@@ -63,6 +65,34 @@ test.each([
   const plan = looking(path, (database) => database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all([1, 1, 1]))
   expect(plan).toHaveLength(1)
   expect(plan).toMatchObject([{ detail: expect.stringContaining(`USING INDEX ${index} `) }])
+})
+
+test.each([
+  ['the reaper buries', recordQueries.expired, ['hapax_records_expires', 'hapax_effect_states_open']],
+  ['the resumer looks', recordQueries.interrupted([]), ['hapax_records_resumable', 'hapax_records_failed']],
+  [
+    'a worker claims',
+    effectQueries.claimable,
+    [
+      'hapax_effect_states_ready',
+      'hapax_effect_states_order',
+      'hapax_effect_states_leased',
+      'hapax_effect_states_order',
+    ],
+  ],
+  ['the outbox is swept', effectQueries.overdue, ['hapax_effect_states_leased']],
+  ['doubtful effects are looked at', effectQueries.doubts, ['hapax_effect_states_doubts']],
+  ['dead letters are listed', effectQueries.list({ state: 'dead' }), ['hapax_effect_states_dead']],
+  ['effects that are over are deleted', effectQueries.final, ['hapax_effect_states_final']],
+])('when %s, only these indexes and primary keys are walked', async (_, sql, indexes) => {
+  const path = freshPath()
+  await migrateSqlite({ path })
+  const plan = looking(path, (database) =>
+    database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(Array.from(sql.matchAll(/\?/g), () => 1)),
+  ) as readonly { readonly detail: string }[]
+  const walks = plan.filter(({ detail }) => /^(SEARCH|SCAN) (hapax|[seb]\b)/.test(detail))
+  const others = walks.filter(({ detail }) => !detail.includes('USING INTEGER PRIMARY KEY'))
+  expect(others.map(({ detail }) => /USING INDEX (\w+)/.exec(detail)?.[1])).toEqual(indexes)
 })
 
 test('when a tenant is counted, two ranges of one index are walked', async () => {

@@ -31,6 +31,7 @@ export const doubt: Readonly<Record<string, Show>> = {
       leaseUntil: undefined,
       errorCode: reason.errorCode,
       reconcileAfter: startedAt + 1_000 + reason.reconcileAfterMs,
+      doubtedAt: startedAt + 1_000,
     })
   },
 
@@ -74,7 +75,9 @@ export const doubt: Readonly<Record<string, Show>> = {
       true,
     )
     const settled = present(await store.find(claim))
-    same([settled.state, settled.errorCode, settled.reconcileAfter], ['failed_retryable', undefined, undefined])
+    // It may go on at once, with or without its client.
+    same([settled.state, settled.errorCode, settled.doubtedAt], ['failed_retryable', undefined, undefined])
+    assert.equal(settled.reconcileAfter, startedAt + 1_000)
     assert.equal(settled.expiresAt, startedAt + 1_000 + retentionMs)
     const { record } = verdictOf(await store.reserve(reservation()), 'resumed')
     assert.equal(record.recoveryPoint, 'charge_created')

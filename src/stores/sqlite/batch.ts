@@ -1,13 +1,12 @@
 import type { Connection } from './connection.js'
 import { type Fault, faultOf } from './faults.js'
 import type { Operation, Outcome, StepName, StepResult, Steps } from './protocol.js'
-import type { RecordTable } from './record-table.js'
 import { stepsAt } from './steps.js'
+import type { Tables } from './tables.js'
 
-/** An open database: the connection and the records in it. */
-export interface Database {
+/** An open database: the connection and what is kept in it. */
+export interface Database extends Tables {
   readonly connection: Connection
-  readonly records: RecordTable
 }
 
 /**
@@ -40,12 +39,13 @@ function runApart(database: Database, operations: readonly Operation[]): readonl
   return outcomes
 }
 
-function attempt({ connection, records }: Database, operations: readonly Operation[]): Attempt {
+function attempt(database: Database, operations: readonly Operation[]): Attempt {
+  const { connection } = database
   let kind: 'refused' | 'spoiled' = 'refused'
   try {
     connection.exec(operations.every(isRead) ? 'BEGIN' : 'BEGIN IMMEDIATE')
     kind = 'spoiled'
-    const steps = stepsAt(records.now(), records)
+    const steps = stepsAt(database.records.now(), database)
     const outcomes = operations.map((operation): Outcome => ({ kind: 'done', value: perform(steps, operation) }))
     kind = 'refused'
     connection.exec('COMMIT')
@@ -58,8 +58,18 @@ function attempt({ connection, records }: Database, operations: readonly Operati
 
 /** Reading needs no lock, so it never waits for a writer in another process. */
 function isRead({ name }: Operation): boolean {
-  return name === 'find' || name === 'list' || name === 'usage'
+  return reads.has(name)
 }
+
+const reads: ReadonlySet<StepName> = new Set<StepName>([
+  'find',
+  'list',
+  'usage',
+  'interrupted',
+  'effects.find',
+  'effects.findByKey',
+  'effects.list',
+])
 
 function perform<K extends StepName>(steps: Steps, { name, args }: Operation<K>): StepResult<K> {
   return steps[name](...args)

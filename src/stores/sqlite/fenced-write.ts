@@ -1,10 +1,19 @@
+import type { NewEffect } from '../../engine/effect-store.js'
 import type { Claim } from '../../engine/record.js'
 import type { Completed, Step } from '../../engine/store.js'
 import * as transitions from '../../engine/transitions.js'
-import type { RecordTable } from './record-table.js'
+import type { Tables } from './tables.js'
 
-/** The write of the record that ends a transaction. `false`, having written nothing, when the claim is stale or over. */
-export function fencedWrite(records: RecordTable, claim: Claim, write: Step<unknown>['write']): false | Completed {
+/**
+ * The write of the record that ends a transaction, and the effects that go with it. `false`, having written nothing, when
+ * the claim is stale or over.
+ */
+export function fencedWrite(
+  { records, effects: outbox }: Tables,
+  claim: Claim,
+  write: Step<unknown>['write'],
+  effects: readonly NewEffect[],
+): false | Completed {
   const now = records.now()
   const current = records.find(claim)
   const next =
@@ -13,7 +22,8 @@ export function fencedWrite(records: RecordTable, claim: Claim, write: Step<unkn
       : transitions.complete(current, claim, write, now)
   // A completion that already stands is no error on its own, but here the rows of the application would commit twice.
   if (next === undefined || next === current) return false
-  records.write(current, next)
+  records.write(current, effects.length === 0 ? next : { ...next, hasEffects: true })
+  outbox.insert(next, effects, now)
   if (write.kind === 'checkpoint' && write.call !== undefined) records.mark(next, write.call, now)
   return { expiresAt: next.expiresAt }
 }

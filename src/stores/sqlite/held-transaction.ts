@@ -1,8 +1,6 @@
-import type { Claim } from '../../engine/record.js'
-import type { Committed, Step } from '../../engine/store.js'
 import { type Clock, within } from '../../kernel/clock.js'
 import { HapaxError } from '../../kernel/errors.js'
-import type { ServiceName, Services } from './protocol.js'
+import type { Ask } from './protocol.js'
 import type { SqliteTransaction } from './statement.js'
 
 /**
@@ -21,11 +19,7 @@ import type { SqliteTransaction } from './statement.js'
  * - When the bound passes first, the transaction is rolled back; whatever the handler still sends is refused. When
  *   the thread does not even answer the ROLLBACK it is given up, and its connection rolls back as it closes.
  */
-export async function holdTransaction<T>(
-  { ask, clock, timeoutMs }: Holding,
-  claim: Claim,
-  body: (tx: SqliteTransaction) => Promise<Step<T>>,
-): Promise<Committed<T>> {
+export async function holdTransaction<R>({ ask, clock, timeoutMs }: Holding, body: Held<R>): Promise<R> {
   let over: HapaxError | undefined
   const tx: SqliteTransaction = {
     run: async ({ sql, parameters = [] }) => {
@@ -35,14 +29,12 @@ export async function holdTransaction<T>(
   }
   await ask('begin')
   try {
-    const { value, write } = await within(clock, timeoutMs, body(tx), () => {
+    const end = await within(clock, timeoutMs, body(tx), () => {
       over = timedOut(timeoutMs)
       return over
     })
     over = ended()
-    const written = await ask('commit', claim, write)
-    if (written === false) throw new HapaxError('claim_lost')
-    return { value, expiresAt: written.expiresAt }
+    return await end()
   } catch (error) {
     over ??= ended()
     await ask('rollback').catch(() => undefined)
@@ -50,11 +42,11 @@ export async function holdTransaction<T>(
   }
 }
 
+/** What runs in a transaction. It gives back how the transaction ends: the last write, and COMMIT. */
+export type Held<R> = (tx: SqliteTransaction) => Promise<() => Promise<R>>
+
 export interface Holding {
-  readonly ask: <K extends ServiceName>(
-    service: K,
-    ...args: Parameters<Services[K]>
-  ) => Promise<ReturnType<Services[K]>>
+  readonly ask: Ask
   readonly clock: Clock
   readonly timeoutMs: number
 }

@@ -82,7 +82,7 @@ export function lane({ clock, patienceMs, runBatch }: LaneSettings): Lane {
         const operation = { name, args } as Operation
         const settle = (outcome: Outcome) =>
           outcome.kind === 'done' ? resolve(outcome.value as StepResult<K>) : reject(errorOf(outcome.fault))
-        join(name === 'renew' ? renewals : others, { kind: 'step', since: clock.elapsed(), operation, settle, reject })
+        join(isRenewal(name) ? renewals : others, { kind: 'step', since: clock.elapsed(), operation, settle, reject })
       }),
     turn: <T>(use: () => Promise<T>) =>
       new Promise<T>((resolve, reject) => {
@@ -109,6 +109,10 @@ interface WaitingStep extends Waiting {
 interface WaitingTurn extends Waiting {
   readonly kind: 'turn'
   readonly start: () => Promise<void>
+}
+
+function isRenewal(name: StepName): boolean {
+  return name === 'renew' || name === 'effects.renew'
 }
 
 function tooBusy(why: string): HapaxError {

@@ -1,3 +1,4 @@
+import type { EffectClaim, EffectResult, EffectStore, NewEffect } from '../../engine/effect-store.js'
 import type { Claim } from '../../engine/record.js'
 import type { Completed, Step, Store } from '../../engine/store.js'
 import type { Fault } from './faults.js'
@@ -7,7 +8,10 @@ import type { SqliteResult, SqliteStatement } from './statement.js'
 /** What the store and its thread say to each other. */
 
 /** The steps of the port that one batch may hold. Their types come from the port, so that they cannot differ. */
-export type StepName =
+type Port = RecordPort & EffectPort
+
+type RecordPort = Pick<
+  Store,
   | 'reserve'
   | 'renew'
   | 'checkpoint'
@@ -24,12 +28,20 @@ export type StepName =
   | 'find'
   | 'list'
   | 'usage'
+>
 
-export type StepArguments<K extends StepName> = Parameters<Store[K]>
-export type StepResult<K extends StepName> = Awaited<ReturnType<Store[K]>>
+type EffectPort = Within<'effects', Omit<EffectStore<never>, 'apply'>>
+type Within<Part extends string, Of> = { readonly [K in keyof Of & string as `${Part}.${K}`]: Of[K] }
+
+export type StepName = keyof Port
+export type StepArguments<K extends StepName> = Parameters<Port[K]>
+export type StepResult<K extends StepName> = Awaited<ReturnType<Port[K]>>
 
 /** The port as functions that run inside a transaction, without waiting. */
-export type Steps = { readonly [K in StepName]: (...args: StepArguments<K>) => StepResult<K> }
+export type Steps = StepsOf<StepName>
+export type RecordSteps = StepsOf<keyof RecordPort>
+export type EffectSteps = StepsOf<keyof EffectPort>
+type StepsOf<N extends StepName> = { readonly [K in N]: (...args: StepArguments<K>) => StepResult<K> }
 
 export type Operation<K extends StepName = StepName> = {
   [N in K]: { readonly name: N; readonly args: StepArguments<N> }
@@ -51,13 +63,20 @@ export interface Services {
   /** One statement of the application in the transaction begun. */
   run(statement: SqliteStatement): SqliteResult
   /** The fenced write, then COMMIT. `false` when the claim is stale: then all of it is rolled back. */
-  commit(claim: Claim, write: Step<unknown>['write']): false | Completed
+  commit(claim: Claim, write: Step<unknown>['write'], effects: readonly NewEffect[]): false | Completed
+  /** Settles the effect as done, then COMMIT. `false` when the claim is stale: then all of it is rolled back. */
+  commitEffect(claim: EffectClaim, result: EffectResult): boolean
   /** Harmless when nothing is begun. */
   rollback(): void
   close(): void
 }
 
 export type ServiceName = keyof Services
+
+export type Ask = <K extends ServiceName>(
+  service: K,
+  ...args: Parameters<Services[K]>
+) => Promise<ReturnType<Services[K]>>
 
 export interface Request<K extends ServiceName = ServiceName> {
   readonly id: number

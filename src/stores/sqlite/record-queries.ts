@@ -10,7 +10,7 @@ const whole = named.join(', ')
 /** The reaper throws bodies away and need not load them. */
 const withoutBody = whole.replace('response_body', "x'' AS response_body")
 
-const expires = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started' AND is_begun = 0))`
+const expires = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started')) AND is_begun = 0`
 
 const active = `status <> 'expired' AND NOT (${expires} AND has_effects = 0 AND expires_at <= ?)`
 

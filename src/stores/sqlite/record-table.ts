@@ -6,8 +6,8 @@ import { invariant } from '../../kernel/errors.js'
 import { differences, type Row, recordOf } from '../sql/row.js'
 import { scopesWithin } from '../sql/tenant.js'
 import type { Connection } from './connection.js'
-import type { Prepared } from './driver.js'
 import { recordQueries as queries } from './record-queries.js'
+import { statementsOn } from './statements.js'
 
 /** The table of records, and the store's clock. */
 export interface RecordTable {
@@ -38,14 +38,7 @@ export function recordTable(connection: Connection): RecordTable {
   const now = connection.prepare<{ now: number }>(queries.now)
   const lastId = connection.prepare<{ seq: number }>(queries.lastId)
   const usage = connection.prepare<{ keys: number; bytes: number }>(queries.usage)
-  const statements = new Map<string, Prepared<Row>>()
-
-  /** Prepared once. The number of texts is small: one for each set of columns that changes together. */
-  const statement = (sql: string): Prepared<Row> => {
-    const known = statements.get(sql) ?? connection.prepare<Row>(sql)
-    statements.set(sql, known)
-    return known
-  }
+  const statement = statementsOn<Row>(connection)
   const all = (sql: string, parameters: readonly unknown[]) => statement(sql).all(parameters).map(recordOf)
 
   return {

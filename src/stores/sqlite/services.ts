@@ -2,10 +2,11 @@ import { HapaxError, isHapaxError } from '../../kernel/errors.js'
 import { type Database, runBatch } from './batch.js'
 import { connect, makeDurable } from './connection.js'
 import type { OpenDriver } from './driver.js'
+import { settledEffect } from './effects/settled-effect.js'
 import { fencedWrite } from './fenced-write.js'
 import type { Services, ThreadSettings } from './protocol.js'
-import { recordTable } from './record-table.js'
 import { prepareSchema } from './schema.js'
+import { type Tables, tablesOn } from './tables.js'
 
 /** What the thread does for its store. The database is opened by whatever is asked first, and anew once it was lost. */
 export function sqliteServices(openDriver: OpenDriver, settings: ThreadSettings): Services {
@@ -60,12 +61,8 @@ export function sqliteServices(openDriver: OpenDriver, settings: ThreadSettings)
       }
       return held().connection.run(statement)
     },
-    commit(claim, write) {
-      const { connection, records } = held()
-      const written = fencedWrite(records, claim, write)
-      connection.exec(written === false ? 'ROLLBACK' : 'COMMIT')
-      return written
-    },
+    commit: (claim, write, effects) => ended(held(), (tables) => fencedWrite(tables, claim, write, effects)),
+    commitEffect: (claim, result) => ended(held(), (tables) => settledEffect(tables, claim, result)),
     rollback() {
       if (database?.connection.inTransaction) database.connection.exec('ROLLBACK')
     },
@@ -74,6 +71,13 @@ export function sqliteServices(openDriver: OpenDriver, settings: ThreadSettings)
       database = undefined
     },
   }
+}
+
+/** The last write of a transaction, then COMMIT; a write that was refused undoes all of it. */
+function ended<R>(database: Database, write: (tables: Tables) => false | R): false | R {
+  const written = write(database)
+  database.connection.exec(written === false ? 'ROLLBACK' : 'COMMIT')
+  return written
 }
 
 /** Comments and blanks, then a keyword that would end the transaction; `ROLLBACK TO` only goes back to a savepoint. */
@@ -85,7 +89,7 @@ function openDatabase(openDriver: OpenDriver, settings: ThreadSettings): Databas
   try {
     makeDurable(connection, settings.busyTimeoutMs)
     prepareSchema(connection, settings.path, settings.migrate)
-    return { connection, records: recordTable(connection) }
+    return { connection, ...tablesOn(connection) }
   } catch (error) {
     connection.close()
     throw named(settings.path, error)

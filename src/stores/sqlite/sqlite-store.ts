@@ -5,12 +5,15 @@ import { HapaxError } from '../../kernel/errors.js'
 import { defaults, sqliteBounds } from '../../kernel/limits.js'
 import { cuts } from './cuts.js'
 import { databaseThread } from './database-thread.js'
-import { holdTransaction } from './held-transaction.js'
+import { sqliteEffects } from './effects/effect-store.js'
+import { type Held, holdTransaction } from './held-transaction.js'
 import { lane } from './lane.js'
 import { sqlitePath } from './path.js'
+import type { Port } from './port.js'
 import type { StepArguments, StepName } from './protocol.js'
 import type { MigrateOnOpen } from './schema.js'
 import type { SqliteResult, SqliteStatement, SqliteTransaction } from './statement.js'
+import { transactionOn } from './transaction.js'
 
 export interface SqliteStoreOptions {
   /** The database file. It is created when it does not exist; its directory is not. */
@@ -29,6 +32,7 @@ export interface SqliteStoreOptions {
 }
 
 export interface SqliteStore extends DatabaseStore<SqliteTransaction> {
+  readonly effects: NonNullable<DatabaseStore<SqliteTransaction>['effects']>
   /** Runs one statement of the application on its own, outside of any claim. */
   query(statement: SqliteStatement): Promise<SqliteResult>
 }
@@ -57,6 +61,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     }
   }
   const stepOf = <K extends StepName>(name: K) => whileOpen((...args: StepArguments<K>) => step(name, ...args))
+  const hold = whileOpen(<R>(body: Held<R>) => turn(() => holdTransaction({ ask, clock, timeoutMs }, body)))
+  const port: Port = { stepOf, hold, ask }
 
   const store: SqliteStore = {
     name: 'sqlite',
@@ -82,7 +88,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     find: stepOf('find'),
     list: stepOf('list'),
     usage: stepOf('usage'),
-    transaction: whileOpen((claim, body) => turn(() => holdTransaction({ ask, clock, timeoutMs }, claim, body))),
+    transaction: transactionOn(port),
+    effects: sqliteEffects(port),
     query: whileOpen(({ sql, parameters = [] }) => turn(() => ask('query', { sql, parameters }))),
   }
   cuts.set(store, cut)

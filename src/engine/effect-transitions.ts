@@ -1,0 +1,197 @@
+import type {
+  EffectClaim,
+  EffectOutcome,
+  EffectResult,
+  EffectState,
+  EffectStore,
+  NewEffect,
+  StoredEffect,
+} from './effect-store.js'
+import type { StoredRecord } from './record.js'
+
+/**
+ * What each step of the outbox does to one effect, as pure functions of the effect and the store's time: the next effect,
+ * or `undefined` when the step is refused and nothing changes. Who stands behind whom in an order is for the store to see.
+ */
+
+/** An effect as it is when its phase commits. */
+export function written(effect: NewEffect, record: StoredRecord, now: number): Omit<StoredEffect, 'id'> {
+  const { dueInMs, ...intent } = effect
+  return {
+    ...intent,
+    scope: record.scope,
+    recordId: record.id,
+    operation: record.operation,
+    generation: record.generation,
+    fence: 0,
+    state: 'ready',
+    dueAt: now + dueInMs,
+    leaseUntil: undefined,
+    onLeaseOver: 'resume',
+    started: 0,
+    finished: 0,
+    firstStartedAt: undefined,
+    providerId: undefined,
+    result: undefined,
+    errorCode: undefined,
+    doubtedAt: undefined,
+    looks: 0,
+    reconcileAfter: undefined,
+    createdAt: now,
+    finishedAt: undefined,
+  }
+}
+
+export function claim(current: StoredEffect, leaseMs: number, now: number): StoredEffect | undefined {
+  if (!isClaimable(current, now)) return undefined
+  return {
+    ...current,
+    state: 'leased',
+    fence: current.fence + 1,
+    leaseUntil: now + leaseMs,
+    onLeaseOver: 'resume',
+    started: current.started + 1,
+    firstStartedAt: current.firstStartedAt ?? now,
+  }
+}
+
+export function begin(
+  current: StoredEffect | undefined,
+  holder: EffectClaim,
+  leaseMs: number,
+  now: number,
+): StoredEffect | undefined {
+  if (!holds(current, holder)) return undefined
+  return { ...current, leaseUntil: now + leaseMs, onLeaseOver: 'doubt' }
+}
+
+export function renew(
+  current: StoredEffect | undefined,
+  holder: EffectClaim,
+  leaseMs: number,
+  now: number,
+): StoredEffect | undefined {
+  if (!holds(current, holder)) return undefined
+  return { ...current, leaseUntil: now + leaseMs }
+}
+
+export function record(
+  current: StoredEffect | undefined,
+  holder: EffectClaim,
+  { providerId, result }: EffectResult,
+): StoredEffect | undefined {
+  if (!holds(current, holder)) return undefined
+  return { ...current, providerId, result, onLeaseOver: 'resume' }
+}
+
+/** Gives the effect as it is, and not a copy, when the same claim has settled it so before. */
+export function settle(
+  current: StoredEffect | undefined,
+  holder: EffectClaim,
+  outcome: EffectOutcome,
+  now: number,
+): StoredEffect | undefined {
+  if (isRepeated(current, holder, outcome)) return current
+  if (!holds(current, holder)) return undefined
+  const settled = { ...idle(current, stateAfter[outcome.kind]), finished: current.finished + 1 }
+  switch (outcome.kind) {
+    case 'done': {
+      const { providerId, result } = outcome
+      return { ...settled, providerId, result, errorCode: undefined, finishedAt: now }
+    }
+    case 'retry':
+      return { ...settled, errorCode: outcome.errorCode, dueAt: now + outcome.dueInMs }
+    case 'unknown':
+      return { ...settled, errorCode: outcome.errorCode, doubtedAt: now, ...lookedAt(0, outcome.reconcileAfterMs, now) }
+    case 'dead':
+      return { ...settled, errorCode: outcome.errorCode }
+    case 'release':
+      return current.onLeaseOver === 'doubt' ? undefined : released(current)
+  }
+}
+
+export function sweep(current: StoredEffect, now: number): StoredEffect | undefined {
+  if (current.state !== 'leased' || current.onLeaseOver !== 'doubt' || !isLeaseOver(current, now)) return undefined
+  return { ...idle(current, 'unknown'), errorCode: leaseOver, doubtedAt: now, ...lookedAt(0, 0, now) }
+}
+
+/** Takes a doubt whose time has come, and puts it off. */
+export function takeDoubt(current: StoredEffect, holdMs: number, now: number): StoredEffect | undefined {
+  const { state, looks, reconcileAfter } = current
+  if (state !== 'unknown' || reconcileAfter === undefined || reconcileAfter > now) return undefined
+  return { ...current, ...lookedAt(looks, holdMs, now) }
+}
+
+export function postpone(
+  current: StoredEffect | undefined,
+  { looks, afterMs }: Parameters<EffectStore<never>['postpone']>[1],
+  now: number,
+): StoredEffect | undefined {
+  return current?.state === 'unknown' ? { ...current, ...lookedAt(looks, afterMs, now) } : undefined
+}
+
+export function resolve(
+  current: StoredEffect | undefined,
+  evidence: Parameters<EffectStore<never>['resolve']>[1],
+  now: number,
+): StoredEffect | undefined {
+  if (current?.state !== 'unknown') return undefined
+  const ready: StoredEffect = { ...idle(current, 'ready'), errorCode: undefined, dueAt: now }
+  if (evidence.kind === 'not_landed') return ready
+  return { ...ready, providerId: evidence.providerId, result: evidence.result }
+}
+
+/** The provider may remember the key from before, so that when it was first sent stays on record. */
+export function redrive(current: StoredEffect | undefined, now: number): StoredEffect | undefined {
+  if (current?.state !== 'dead') return undefined
+  return { ...idle(current, 'ready'), dueAt: now, started: 0, finished: 0 }
+}
+
+export function discard(current: StoredEffect | undefined, now: number): StoredEffect | undefined {
+  return current?.state === 'dead' ? { ...idle(current, 'discarded'), finishedAt: now } : undefined
+}
+
+/** The error code of a claim that nobody renewed, as with records. */
+const leaseOver = 'in_progress_lock_expired'
+
+const stateAfter = {
+  done: 'done',
+  retry: 'ready',
+  unknown: 'unknown',
+  dead: 'dead',
+  release: 'ready',
+} as const satisfies Readonly<Record<EffectOutcome['kind'], EffectState>>
+
+function isClaimable(effect: StoredEffect, now: number): boolean {
+  if (effect.state === 'ready') return effect.dueAt <= now
+  return effect.state === 'leased' && effect.onLeaseOver === 'resume' && isLeaseOver(effect, now)
+}
+
+function isLeaseOver({ leaseUntil = 0 }: StoredEffect, now: number): boolean {
+  return leaseUntil <= now
+}
+
+/** The claim is the last one given, and nothing has ended it. */
+function holds(current: StoredEffect | undefined, { fence }: EffectClaim): current is StoredEffect {
+  return current?.state === 'leased' && current.fence === fence
+}
+
+/** The same claim has already brought the effect to this state: its reply was lost. */
+function isRepeated(current: StoredEffect | undefined, { fence }: EffectClaim, { kind }: EffectOutcome): boolean {
+  return current?.state === stateAfter[kind] && current.fence === fence
+}
+
+/** Given back before its call began. When it was first started stays on record: too early is safe, too late is not. */
+function released(current: StoredEffect): StoredEffect {
+  return { ...idle(current, 'ready'), started: current.started - 1 }
+}
+
+/** An effect that nobody holds any more. The fence stays: it only ever rises. */
+function idle(effect: StoredEffect, state: EffectState): StoredEffect {
+  const nobody = { leaseUntil: undefined, onLeaseOver: 'resume' } as const
+  return { ...effect, ...nobody, state, doubtedAt: undefined, ...lookedAt(0, undefined, 0) }
+}
+
+function lookedAt(looks: number, afterMs: number | undefined, now: number) {
+  return { looks, reconcileAfter: afterMs === undefined ? undefined : now + afterMs }
+}

@@ -1,0 +1,62 @@
+import { type EffectQuery, effectStates } from '../../../engine/effect-store.js'
+import { intentColumns, stateColumns } from './effect-row.js'
+
+/** Every statement on the effects. Conditions repeat those of the partial indexes, or else SQLite ignores these. */
+
+const intent = Object.keys(intentColumns)
+const state = Object.keys(stateColumns)
+
+const whole = ['e.id', ...intent.map((name) => `e.${name}`), ...state.map((name) => `s.${name}`)].join(', ')
+
+const both = 'hapax_effect_states s JOIN hapax_effects e ON e.id = s.effect_id'
+
+/** A list of kinds is one value. */
+const wanted = 's.kind IN (SELECT value FROM json_each(?))'
+
+/** None of its order stands before it that is not final. */
+const isNext = `(s.ordering IS NULL OR NOT EXISTS (SELECT 1 FROM hapax_effect_states b
+    WHERE b.ordering = s.ordering AND b.effect_id < s.effect_id AND b.state NOT IN ('done', 'discarded')))`
+
+export const effectQueries = {
+  insertIntent: `INSERT INTO hapax_effects (${intent.join(', ')}) VALUES (${marks(intent)}) RETURNING id`,
+  insertState: `INSERT INTO hapax_effect_states (effect_id, record_id, kind, ordering, ${state.join(', ')})
+    VALUES (?, ?, ?, ?, ${marks(state)})`,
+  update: (names: readonly string[]) =>
+    `UPDATE hapax_effect_states SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE effect_id = ?`,
+  find: `SELECT ${whole} FROM ${both} WHERE s.effect_id = ?`,
+  findByKey: `SELECT ${whole} FROM ${both} WHERE e.downstream_key = ?`,
+  /** Two ranges that are merged, each in the order of an index or of the few whose lease is over. */
+  claimable: `SELECT ${whole} FROM (
+      SELECT s.due_at AS first_due, s.effect_id AS id FROM hapax_effect_states s
+        WHERE s.state = 'ready' AND s.due_at <= ? AND ${wanted} AND ${isNext}
+      UNION ALL SELECT s.due_at, s.effect_id FROM hapax_effect_states s
+        WHERE s.state = 'leased' AND s.on_lease_over = 'resume' AND s.leased_until <= ? AND ${wanted} AND ${isNext}
+      ORDER BY 1, 2 LIMIT ?) AS due
+    CROSS JOIN hapax_effect_states s ON s.effect_id = due.id CROSS JOIN hapax_effects e ON e.id = due.id
+    ORDER BY due.first_due, due.id`,
+  overdue: `SELECT ${whole} FROM ${both}
+    WHERE s.state = 'leased' AND s.on_lease_over = 'doubt' AND s.leased_until <= ?
+    ORDER BY s.leased_until LIMIT ?`,
+  doubts: `SELECT ${whole} FROM ${both}
+    WHERE s.state = 'unknown' AND s.reconcile_after <= ? AND ${wanted}
+    ORDER BY s.reconcile_after LIMIT ?`,
+  list: ({ state, kind }: Pick<EffectQuery, 'state' | 'kind'>) =>
+    `SELECT ${whole} FROM ${both}
+     WHERE s.effect_id > ? ${isIn(state)} ${kind === undefined ? '' : 'AND s.kind = ?'}
+     ORDER BY s.effect_id LIMIT ?`,
+  final: `SELECT effect_id AS id FROM hapax_effect_states
+    WHERE state IN ('done', 'discarded') AND finished_at <= ? ORDER BY finished_at LIMIT ?`,
+  removeIntent: 'DELETE FROM hapax_effects WHERE id = ?',
+  removeState: 'DELETE FROM hapax_effect_states WHERE effect_id = ?',
+} as const
+
+/** As a text of ours and not as a value, or else SQLite cannot know which index holds it. */
+function isIn(wanted: EffectQuery['state']): string {
+  if (wanted === undefined) return ''
+  const known = effectStates.find((state) => state === wanted)
+  return known === undefined ? 'AND 0' : `AND s.state = '${known}'`
+}
+
+function marks(names: readonly string[]): string {
+  return names.map(() => '?').join(', ')
+}

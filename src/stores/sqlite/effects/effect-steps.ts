@@ -1,0 +1,70 @@
+import type { StoredEffect } from '../../../engine/effect-store.js'
+import * as transitions from '../../../engine/effect-transitions.js'
+import { boundedLimit } from '../../../engine/limit.js'
+import { limits } from '../../../kernel/limits.js'
+import type { EffectSteps } from '../protocol.js'
+import type { EffectTable } from './effect-table.js'
+
+/** Every step of the outbox, inside one transaction and at one instant: read the effect, ask the transition, write it. */
+export function effectStepsAt(now: number, effects: EffectTable): EffectSteps {
+  const write = (current: StoredEffect | undefined, next: StoredEffect | undefined): next is StoredEffect => {
+    if (current === undefined || next === undefined) return false
+    effects.write(current, next)
+    return true
+  }
+
+  /** Changes one by its id. */
+  const change = (id: number, to: (current: StoredEffect | undefined) => StoredEffect | undefined) => {
+    const current = effects.find(id)
+    const next = to(current)
+    return write(current, next) ? next : undefined
+  }
+  const changes = (id: number, to: Parameters<typeof change>[1]) => change(id, to) !== undefined
+
+  /** Changes those that were found, and gives what they are now. */
+  const changeAll = (found: readonly StoredEffect[], to: (current: StoredEffect) => StoredEffect | undefined) =>
+    found.flatMap((current) => {
+      const next = to(current)
+      return write(current, next) ? [next] : []
+    })
+
+  return {
+    'effects.claim': ({ kinds, limit, leaseMs }) =>
+      changeAll(effects.claimable(kinds, now, boundedLimit(limit, limits.batch)), (current) =>
+        transitions.claim(current, leaseMs, now),
+      ),
+    'effects.begin': (claim, leaseMs) =>
+      changes(claim.id, (current) => transitions.begin(current, claim, leaseMs, now)),
+    'effects.renew': (claims, leaseMs) =>
+      claims.map((claim) => changes(claim.id, (current) => transitions.renew(current, claim, leaseMs, now))),
+    'effects.record': (claim, result) => changes(claim.id, (current) => transitions.record(current, claim, result)),
+    'effects.settle': (settlements) =>
+      settlements.map(({ claim, outcome }) =>
+        changes(claim.id, (current) => transitions.settle(current, claim, outcome, now)),
+      ),
+    'effects.sweep': (limit) =>
+      changeAll(effects.overdue(now, boundedLimit(limit, limits.batch)), (current) => transitions.sweep(current, now)),
+    'effects.doubts': ({ kinds, limit, holdMs }) =>
+      changeAll(effects.doubts(kinds, now, boundedLimit(limit, limits.batch)), (current) =>
+        transitions.takeDoubt(current, holdMs, now),
+      ),
+    'effects.postpone': (id, plan) => changes(id, (current) => transitions.postpone(current, plan, now)),
+    'effects.resolve': (id, evidence) => changes(id, (current) => transitions.resolve(current, evidence, now)),
+    'effects.find': (id) => effects.find(id),
+    'effects.findByKey': (downstreamKey) => effects.findByKey(downstreamKey),
+    'effects.list'({ state, kind, limit, after }) {
+      const size = boundedLimit(limit, limits.page)
+      const found = effects.list({
+        ...(state && { state }),
+        ...(kind !== undefined && { kind }),
+        after: Number(after ?? 0),
+        limit: size + 1,
+      })
+      const page = found.slice(0, size)
+      return { effects: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
+    },
+    'effects.redrive': (ids) => ids.flatMap((id) => change(id, (current) => transitions.redrive(current, now)) ?? []),
+    'effects.discard': (ids) => ids.flatMap((id) => change(id, (current) => transitions.discard(current, now)) ?? []),
+    'effects.reap': (limit, keepMs) => effects.removeFinal(now - keepMs, boundedLimit(limit, limits.batch)),
+  }
+}

@@ -1,0 +1,82 @@
+import type { EffectQuery, NewEffect, StoredEffect } from '../../../engine/effect-store.js'
+import { written } from '../../../engine/effect-transitions.js'
+import type { StoredRecord } from '../../../engine/record.js'
+import { invariant } from '../../../kernel/errors.js'
+import type { SqlValue } from '../../sql/row.js'
+import type { Connection } from '../connection.js'
+import { statementsOn } from '../statements.js'
+import { effectQueries as queries } from './effect-queries.js'
+import { type EffectRow, effectOf, intentColumns, orderingOf, stateColumns } from './effect-row.js'
+
+/** The outbox: what shall happen, and how far it is. */
+export interface EffectTable {
+  /** Writes the effects of a phase, with the record that the phase belongs to. */
+  insert(record: StoredRecord, effects: readonly NewEffect[], now: number): void
+  find(id: number): StoredEffect | undefined
+  findByKey(downstreamKey: string): StoredEffect | undefined
+  /** Writes what differs from the effect as it was read. */
+  write(current: StoredEffect, next: StoredEffect): void
+  /** Those that may be carried out, and whose turn it is in their order. */
+  claimable(kinds: readonly string[], now: number, limit: number): readonly StoredEffect[]
+  /** Those whose lease is over and whose call had begun. */
+  overdue(now: number, limit: number): readonly StoredEffect[]
+  doubts(kinds: readonly string[], now: number, limit: number): readonly StoredEffect[]
+  list(query: Omit<EffectQuery, 'after'> & { readonly after: number }): readonly StoredEffect[]
+  /** Deletes those that have been final since `until` or longer, and says how many. */
+  removeFinal(until: number, limit: number): number
+}
+
+export function effectTable(connection: Connection): EffectTable {
+  const statement = statementsOn<EffectRow>(connection)
+  const one = (sql: string, value: SqlValue) => {
+    const row = statement(sql).get([value])
+    return row && effectOf(row)
+  }
+  const all = (sql: string, parameters: readonly unknown[]) => statement(sql).all(parameters).map(effectOf)
+
+  return {
+    insert(record, effects, now) {
+      for (const effect of effects) {
+        const fresh = written(effect, record, now)
+        const row = statement(queries.insertIntent).get(valuesOf(intentColumns, fresh))
+        invariant(row, 'an insert gives the id of its row')
+        const { recordId, kind } = fresh
+        const state = valuesOf(stateColumns, fresh)
+        statement(queries.insertState).run([row.id, recordId, kind, orderingOf(fresh), ...state])
+      }
+    },
+    find: (id) => one(queries.find, id),
+    findByKey: (downstreamKey) => one(queries.findByKey, downstreamKey),
+    write(current, next) {
+      const changed = Object.entries(stateColumns).filter(([, read]) => read(current) !== read(next))
+      if (changed.length === 0) return
+      const names = changed.map(([name]) => name)
+      statement(queries.update(names)).run([...changed.map(([, read]) => read(next)), next.id])
+    },
+    claimable(kinds, now, limit) {
+      const list = JSON.stringify(kinds)
+      return all(queries.claimable, [now, list, now, list, limit])
+    },
+    overdue: (now, limit) => all(queries.overdue, [now, limit]),
+    doubts: (kinds, now, limit) => all(queries.doubts, [now, JSON.stringify(kinds), limit]),
+    list({ after, limit, ...filter }) {
+      const given = [after, filter.kind].filter((value) => value !== undefined)
+      return all(queries.list(filter), [...given, limit])
+    },
+    removeFinal(until, limit) {
+      const found = statement(queries.final).all([until, limit])
+      for (const { id } of found) {
+        statement(queries.removeState).run([id])
+        statement(queries.removeIntent).run([id])
+      }
+      return found.length
+    },
+  }
+}
+
+function valuesOf(
+  columns: Readonly<Record<string, (effect: Omit<StoredEffect, 'id'>) => SqlValue>>,
+  effect: Omit<StoredEffect, 'id'>,
+): readonly SqlValue[] {
+  return Object.values(columns).map((read) => read(effect))
+}
