@@ -10,7 +10,7 @@ import { subjectOf } from './surroundings.js'
 
 export interface DeadLetterOptions<Tx> {
   readonly store: Pick<EffectStore<Tx>, 'list' | 'find' | 'redrive' | 'discard'>
-  readonly effects: Effects<never, Tx>
+  readonly effects: Effects<unknown, Tx>
   readonly clock?: Clock
   readonly events?: Emitter
 }

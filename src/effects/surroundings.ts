@@ -11,7 +11,7 @@ import { type BoundedEffects, boundedEffects } from './bounded-effects.js'
 export interface EffectSurroundings<Tx> {
   /** The outbox of a store: `store.effects`. */
   readonly store: EffectStore<Tx>
-  readonly effects: Effects<never, Tx>
+  readonly effects: Effects<unknown, Tx>
   readonly clock?: Clock
   readonly chance?: Chance
   readonly log?: Log
@@ -21,7 +21,7 @@ export interface EffectSurroundings<Tx> {
 /** The same, with nothing missing and every wait bounded. */
 export interface Surroundings<Tx> {
   readonly store: BoundedEffects<Tx>
-  readonly effects: Effects<never, Tx>
+  readonly effects: Effects<unknown, Tx>
   readonly clock: Clock
   readonly chance: Chance
   readonly log: Log

@@ -97,7 +97,7 @@ export interface EffectKind {
 declare const types: unique symbol
 
 /** A set of kinds that was checked. Made by `effects()` only. */
-export interface Effects<Payloads = { readonly [kind: string]: unknown }, Tx = unknown> {
+export interface Effects<Payloads = unknown, Tx = unknown> {
   readonly kinds: ReadonlyMap<string, EffectKind>
   readonly [types]?: { readonly payloads: Payloads; readonly tx: (tx: Tx) => void }
 }

@@ -42,8 +42,14 @@ export function written(effect: NewEffect, record: StoredRecord, now: number): O
   }
 }
 
-export function claim(current: StoredEffect, leaseMs: number, now: number): StoredEffect | undefined {
-  if (!isClaimable(current, now)) return undefined
+/** One that is claimed by its id need not be due. */
+export function claim(
+  current: StoredEffect,
+  leaseMs: number,
+  now: number,
+  when: 'due' | 'named' = 'due',
+): StoredEffect | undefined {
+  if (!isClaimable(current, now, when)) return undefined
   return {
     ...current,
     state: 'leased',
@@ -106,7 +112,7 @@ export function settle(
     case 'dead':
       return { ...settled, errorCode: outcome.errorCode }
     case 'release':
-      return current.onLeaseOver === 'doubt' ? undefined : released(current)
+      return current.onLeaseOver === 'doubt' ? undefined : released(current, outcome.dueInMs, now)
   }
 }
 
@@ -137,14 +143,19 @@ export function resolve(
 ): StoredEffect | undefined {
   if (current?.state !== 'unknown') return undefined
   const ready: StoredEffect = { ...idle(current, 'ready'), errorCode: undefined, dueAt: now }
-  if (evidence.kind === 'not_landed') return ready
+  if (evidence.kind === 'not_landed') return { ...ready, firstStartedAt: undefined }
   return { ...ready, providerId: evidence.providerId, result: evidence.result }
 }
 
-/** The provider may remember the key from before, so that when it was first sent stays on record. */
-export function redrive(current: StoredEffect | undefined, now: number): StoredEffect | undefined {
+/** The provider may remember the key from before, so that when it was first sent stays on record unless a person says otherwise. */
+export function redrive(
+  current: StoredEffect | undefined,
+  keyMemory: 'anew' | undefined,
+  now: number,
+): StoredEffect | undefined {
   if (current?.state !== 'dead') return undefined
-  return { ...idle(current, 'ready'), dueAt: now, started: 0, finished: 0 }
+  const firstStartedAt = keyMemory === 'anew' ? undefined : current.firstStartedAt
+  return { ...idle(current, 'ready'), dueAt: now, started: 0, finished: 0, firstStartedAt }
 }
 
 export function discard(current: StoredEffect | undefined, now: number): StoredEffect | undefined {
@@ -162,8 +173,8 @@ const stateAfter = {
   release: 'ready',
 } as const satisfies Readonly<Record<EffectOutcome['kind'], EffectState>>
 
-function isClaimable(effect: StoredEffect, now: number): boolean {
-  if (effect.state === 'ready') return effect.dueAt <= now
+function isClaimable(effect: StoredEffect, now: number, when: 'due' | 'named'): boolean {
+  if (effect.state === 'ready') return when === 'named' || effect.dueAt <= now
   return effect.state === 'leased' && effect.onLeaseOver === 'resume' && isLeaseOver(effect, now)
 }
 
@@ -182,8 +193,9 @@ function isRepeated(current: StoredEffect | undefined, { fence }: EffectClaim, {
 }
 
 /** Given back before its call began. When it was first started stays on record: too early is safe, too late is not. */
-function released(current: StoredEffect): StoredEffect {
-  return { ...idle(current, 'ready'), started: current.started - 1 }
+function released(current: StoredEffect, dueInMs: number | undefined, now: number): StoredEffect {
+  const dueAt = dueInMs === undefined ? current.dueAt : now + dueInMs
+  return { ...idle(current, 'ready'), started: current.started - 1, dueAt }
 }
 
 /** An effect that nobody holds any more. The fence stays: it only ever rises. */
