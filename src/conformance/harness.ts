@@ -7,7 +7,12 @@ import type { Store } from '../engine/store.js'
  * @example
  * const harness: StoreHarness = {
  *   name: 'memory',
- *   lacks: { transactions: 'a map has no transactions', cut: 'a map has no connection' },
+ *   lacks: {
+ *     transactions: 'a map has no transactions',
+ *     cut: 'a map has no connection',
+ *     effects: 'nothing of an outbox in memory survives',
+ *     inbox: 'nothing of an inbox in memory survives',
+ *   },
  *   async fresh() {
  *     let now = 0
  *     const store = memoryStore({ clock: { ...systemClock, now: () => now } })
@@ -24,7 +29,7 @@ export interface StoreHarness<Tx = never> {
 }
 
 /** What a store may lack and still be a store: the cases that need it are skipped aloud. */
-export type Capability = 'transactions' | 'cut'
+export type Capability = 'transactions' | 'cut' | 'effects' | 'inbox'
 
 /** The data of one case, and the nodes that work on it. */
 export interface StoreBench<Tx = never> {

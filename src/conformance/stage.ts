@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import type { EffectStore } from '../engine/effect-store.js'
+import type { InboxStore } from '../engine/inbox-store.js'
 import type { Claim } from '../engine/record.js'
 import type { Committed, Step, Store } from '../engine/store.js'
 import type { Capability, StoreBench, StoreHarness } from './harness.js'
@@ -18,7 +20,11 @@ export interface Stage {
   cut(store: AnyStore): Promise<void>
   /** A transaction of the store in which business rows can be inserted. */
   transaction<T>(store: AnyStore, claim: Claim, body: (insert: Insert) => Promise<Step<T>>): Promise<Committed<T>>
+  /** Inserts a business row in a transaction that a store handed out. */
+  insert(tx: unknown, text: string): Promise<void>
   countRows(): Promise<number>
+  effects(store: AnyStore): EffectStore<unknown>
+  inbox(store: AnyStore): InboxStore<unknown>
 }
 
 export type Insert = (text: string) => Promise<void>
@@ -69,7 +75,11 @@ async function stageOf<Tx>(harness: StoreHarness<Tx>, bench: StoreBench<Tx>, nod
       const transaction = offered(nodeOf(store).transaction, missing(harness, 'transactions'))
       return transaction(claim, (tx) => body((text) => insert(tx, text)))
     },
+    // Whoever hands it back was handed it by this store.
+    insert: (tx, text) => rows().insert(tx as Tx, text),
     countRows: () => rows().count(),
+    effects: (store) => offered(store.effects, missing(harness, 'effects')),
+    inbox: (store) => offered(store.inbox, missing(harness, 'inbox')),
   }
 }
 

@@ -6,10 +6,16 @@ import { bounds } from './store/bounds.js'
 import { clocks } from './store/clocks.js'
 import { crowds } from './store/crowds.js'
 import { doubt } from './store/doubt.js'
+import { effectClaims } from './store/effect-claims.js'
+import { effectCommits } from './store/effect-commits.js'
+import { effectDoubts } from './store/effect-doubts.js'
+import { effectOrders } from './store/effect-orders.js'
+import { effectSettlements } from './store/effect-settlements.js'
 import { expiry } from './store/expiry.js'
 import { faults } from './store/faults.js'
 import { fencing } from './store/fencing.js'
 import { housekeeping } from './store/housekeeping.js'
+import { inbox } from './store/inbox.js'
 import { leases } from './store/leases.js'
 import { listing } from './store/listing.js'
 import { ownership } from './store/ownership.js'
@@ -71,6 +77,12 @@ const subjects: readonly Subject[] = [
   { subject: 'usage', needs: [], promises: usage },
   { subject: 'bounds', needs: [], promises: bounds },
   { subject: 'transactions', needs: ['transactions'], promises: transactions },
+  { subject: 'effects', needs: ['effects'], promises: effectClaims },
+  { subject: 'effects', needs: ['effects'], promises: effectOrders },
+  { subject: 'effects', needs: ['effects'], promises: effectSettlements },
+  { subject: 'effects', needs: ['effects'], promises: effectDoubts },
+  { subject: 'effects', needs: ['effects', 'transactions'], promises: effectCommits },
+  { subject: 'inbox', needs: ['inbox', 'transactions'], promises: inbox },
   { subject: 'faults', needs: ['cut'], promises: faults },
   { subject: 'transaction faults', needs: ['transactions', 'cut'], promises: transactionFaults },
 ]

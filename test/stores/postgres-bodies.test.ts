@@ -77,7 +77,7 @@ test.skipIf('missing' in packaged)(
   },
 )
 
-async function roundTrip(store: Omit<Store, 'transaction'>, body: Uint8Array): Promise<void> {
+async function roundTrip(store: Store<unknown>, body: Uint8Array): Promise<void> {
   const asked = reservation(crypto.randomUUID())
   const claim = claimOf(await store.reserve(asked))
   await store.checkpoint(claim, { recoveryPoint: 'begun', onLeaseOver: 'doubt', leaseMs: 30_000, progress: body })

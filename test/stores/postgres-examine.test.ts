@@ -36,6 +36,11 @@ onPostgres('on a server', () => {
     ['SELECT ON hapax.migrations', 'REVOKE SELECT ON hapax.migrations FROM serving'],
     ['SELECT ON hapax.records', 'REVOKE SELECT ON hapax.records FROM serving'],
     ['DELETE ON hapax.records', 'REVOKE DELETE ON hapax.records FROM serving'],
+    ['UPDATE ON hapax.effect_states', 'REVOKE UPDATE ON hapax.effect_states FROM serving'],
+    [
+      'INSERT ON hapax.calls; INSERT ON hapax.webhook_events',
+      'REVOKE INSERT ON hapax.webhook_events, hapax.calls FROM serving',
+    ],
     ['EXECUTE ON FUNCTION hapax.clock', 'REVOKE EXECUTE ON FUNCTION hapax.clock() FROM PUBLIC, serving'],
     [
       'INSERT, UPDATE ON hapax.records; EXECUTE ON FUNCTION hapax.digest',
@@ -169,13 +174,14 @@ onPostgres('on a server', () => {
     await store.open()
     expect(await finding(store, 'row security')).toMatchObject({
       level: 'warning',
-      says: expect.stringMatching(/has none\. Run what hapax rights .* --row-security prints/),
+      says: expect.stringMatching(/not every table has it\. Run what hapax rights .* --row-security prints/),
     })
   })
 
   test.each([
     ['a unique index on digest', 'DROP INDEX hapax.records_digest'],
     ['the check of the digest', 'ALTER TABLE hapax.records DROP CONSTRAINT records_check'],
+    ['the table effects', 'DROP TABLE hapax.effects'],
     ['the column tombstone_ms', 'ALTER TABLE hapax.records DROP COLUMN tombstone_ms CASCADE'],
   ])('a table that somebody took %s from is refused', async (part, change) => {
     const { owner, schema, store } = await given()

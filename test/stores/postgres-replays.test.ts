@@ -21,7 +21,7 @@ const canStart = !('missing' in binaries)
 /** More than the numbers that an identity column takes from its sequence at once, so that taking any would be seen. */
 const times = 64
 const hour = 3_600_000
-type AnyStore = Omit<Store, 'transaction'>
+type AnyStore = Store<unknown>
 const name = (key: string) => ({ scope: scopeOf('acme'), key: keyOf(key) })
 
 describe.skipIf(!canStart)(canStart ? 'replays' : `replays (skipped: ${binaries.missing})`, () => {

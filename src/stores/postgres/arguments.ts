@@ -34,7 +34,7 @@ export function ofCompletion(claim: Claim, { answer, answerVersion }: Completion
   return [...ofClaim(claim), ...said, answerVersion]
 }
 
-function ofClaim({ fence, claimId, generation, ...name }: Claim): readonly SqlValue[] {
+export function ofClaim({ fence, claimId, generation, ...name }: Claim): readonly SqlValue[] {
   return [digestOf(name), fence, claimId, generation]
 }
 

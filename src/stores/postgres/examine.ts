@@ -120,7 +120,7 @@ function rowSecurity(ours: SchemaFacts, { role }: Facts, wanted: Wanted): Findin
     )
   }
   // Only a warning: the nodes are told first, and the table after that.
-  if (!hasRowSecurity) return warning('row security', `Asked for, but the table of records has none. ${remedy}`)
+  if (!hasRowSecurity) return warning('row security', `Asked for, but not every table has it. ${remedy}`)
   if (!isBoundByRowSecurity)
     return broken(
       'row security',
@@ -137,13 +137,13 @@ function table({ isLogged, compression, missingParts }: SchemaFacts, { schema, d
     return broken(
       'table',
       'store_schema_outdated',
-      `${schema}.records lacks ${missingParts.join(', ')}. Somebody changed it by hand: restore it from a backup.`,
+      `${schema} lacks ${missingParts.join(', ')}. Somebody changed it by hand: restore it from a backup.`,
     )
   if (isLogged) return ok('table', `survives a crash; bodies by ${compression}`)
   return notDurable(
     'table',
     durability,
-    `Unlogged: a crash empties it, and every old key is new. ALTER TABLE ${schema}.records SET LOGGED.`,
+    `Unlogged: a crash empties it, and what was done is done again. ALTER TABLE … SET LOGGED, for every table of ${schema}.`,
   )
 }
 

@@ -4,6 +4,7 @@ import { arrayOf } from './array.js'
 import { whole } from './columns.js'
 import type { Connections, Query, Row } from './connections.js'
 import { quoted, versionOf } from './schema.js'
+import { securedTables, servedTables } from './tables.js'
 
 /** What a server says about itself and about our schema, in one place; what it means is judged elsewhere. */
 export interface Facts {
@@ -41,13 +42,14 @@ export interface SchemaFacts {
   readonly hasRecords: boolean
   /** The rights that serving needs and this role lacks. */
   readonly missingRights: readonly string[]
+  /** All tables that name a scope have it. */
   readonly hasRowSecurity: boolean
   readonly hasPolicy: boolean
   readonly isBoundByRowSecurity: boolean
   /** An unlogged table is empty after a crash. */
   readonly isLogged: boolean
   readonly compression: string
-  /** What a promise rests on and is not there: the unique index, the check of the digest, columns. */
+  /** What a promise rests on and is not there: the unique index, the check of the digest, columns, tables. */
   readonly missingParts: readonly string[]
 }
 
@@ -82,6 +84,8 @@ const aboutStandbys: Query = {
       (SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active_pid IS NOT NULL)`,
 }
 
+const ofSecured = 'FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = ANY ($5::text[])'
+
 /** From the catalogue, which everybody may read: a right or a table that is missing is no error here. */
 const aboutSchema: Query = {
   gives: [
@@ -102,16 +106,17 @@ const aboutSchema: Query = {
     array_to_string(ARRAY[
       CASE WHEN NOT has_schema_privilege(n.oid, 'USAGE') THEN 'USAGE ON SCHEMA ' || n.nspname END,
       CASE WHEN NOT has_table_privilege(m.oid, 'SELECT') THEN 'SELECT ON ' || n.nspname || '.migrations' END]
-      || ARRAY(SELECT string_agg(p, ', ' ORDER BY i) || ' ON ' || n.nspname || '.records'
-        FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) WITH ORDINALITY a (p, i)
-        WHERE NOT has_table_privilege(r.oid, p))
+      || ARRAY(SELECT string_agg(w.privilege, ', ' ORDER BY w.i) || ' ON ' || n.nspname || '.' || w.relname
+        FROM unnest($3::text[], $4::text[]) WITH ORDINALITY w (relname, privilege, i)
+        JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = w.relname
+        WHERE NOT has_table_privilege(c.oid, w.privilege) GROUP BY w.relname ORDER BY min(w.i))
       || ARRAY(SELECT 'EXECUTE ON FUNCTION ' || n.nspname || '.' || f.proname FROM pg_proc f
         WHERE f.pronamespace = n.oid AND f.proname IN ('clock', 'digest') AND NOT has_function_privilege(f.oid, 'EXECUTE')
         ORDER BY f.proname), '; '),
-    r.relrowsecurity,
-    EXISTS (SELECT FROM pg_policy WHERE polrelid = r.oid AND polname = 'by_scope'),
-    row_security_active(r.oid),
-    r.relpersistence = 'p',
+    (SELECT bool_and(c.relrowsecurity) ${ofSecured}),
+    (SELECT bool_and(EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid AND polname = 'by_scope')) ${ofSecured}),
+    (SELECT bool_or(row_security_active(c.oid)) ${ofSecured}),
+    (SELECT bool_and(c.relpersistence = 'p') FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = ANY ($3::text[])),
     (SELECT CASE attcompression WHEN 'l' THEN 'lz4' WHEN 'p' THEN 'pglz' ELSE current_setting('default_toast_compression') END
       FROM pg_attribute WHERE attrelid = r.oid AND attname = 'response_body'),
     array_to_string(ARRAY[
@@ -123,7 +128,9 @@ const aboutSchema: Query = {
         WHERE conrelid = r.oid AND contype = 'c' AND convalidated AND pg_get_constraintdef(oid) LIKE '%digest(scope_id%')
         THEN 'the check of the digest' END]
       || ARRAY(SELECT 'the column ' || name FROM unnest($2::text[]) name WHERE NOT EXISTS
-        (SELECT FROM pg_attribute WHERE attrelid = r.oid AND attname = name AND NOT attisdropped)), '; ')
+        (SELECT FROM pg_attribute WHERE attrelid = r.oid AND attname = name AND NOT attisdropped))
+      || ARRAY(SELECT DISTINCT 'the table ' || name FROM unnest($3::text[]) name
+        WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = name)), '; ')
     FROM pg_namespace n
     LEFT JOIN pg_class m ON m.relnamespace = n.oid AND m.relname = 'migrations'
     LEFT JOIN pg_class r ON r.relnamespace = n.oid AND r.relname = 'records' WHERE n.nspname = $1`,
@@ -167,7 +174,14 @@ async function standbyFactsOf<Tx>(connections: Connections<Tx>): Promise<Standby
 }
 
 async function schemaFactsOf<Tx>(connections: Connections<Tx>, name: string): Promise<SchemaFacts | undefined> {
-  const [row] = await connections.query(aboutSchema, [name, arrayOf(['digest', 'committed_in', ...whole])])
+  const rights = servedTables.flatMap(({ name, rights }) => rights.map((right) => ({ name, right })))
+  const [row] = await connections.query(aboutSchema, [
+    name,
+    arrayOf(['digest', 'committed_in', ...whole]),
+    arrayOf(rights.map(({ name }) => name)),
+    arrayOf(rights.map(({ right }) => right)),
+    arrayOf(securedTables.map(({ name }) => name)),
+  ])
   if (row === undefined) return undefined
   const version = async () => {
     if (!isTrue(row, 'has_migrations')) return 0

@@ -7,8 +7,13 @@ import { batchQueriesFor } from './batch-queries.js'
 import { batchingTable } from './batching-table.js'
 import { connectionsOf, type PostgresClient, type TransactionOf } from './client.js'
 import type { ConnectionUse } from './connections.js'
+import { each } from './each.js'
+import { effectQueriesFor } from './effects/effect-queries.js'
+import { postgresEffects } from './effects/effect-store.js'
+import { effectWriter } from './effects/effect-writer.js'
+import { settleQueriesFor } from './effects/settle-queries.js'
 import { type Durability, examine } from './examine.js'
-import { executor, type RowSecurity } from './executor.js'
+import { type Execute, executor, type RowSecurity } from './executor.js'
 import { storeError } from './faults.js'
 import { queriesFor } from './queries.js'
 import { recordTable } from './record-table.js'
@@ -61,7 +66,10 @@ export function postgresStore<Client extends PostgresClient>(
   const { schema = defaultSchema, rowSecurity = 'off', durability = 'required', batching = 'on' } = options
   const use = useOf(options)
   const connections = connectionsOf(options.pool, use)
+  /** Where handlers write. */
+  const phases = connections
   const queries = queriesFor(quoted(schema))
+  const outbox = { ...effectQueriesFor(quoted(schema)), ...settleQueriesFor(quoted(schema)) }
   const execute = executor(connections, rowSecurity)
   const table = recordTable(queries, execute)
   // Under row security a statement is about one scope, and a batch is about many.
@@ -78,6 +86,8 @@ export function postgresStore<Client extends PostgresClient>(
     return step
   }
   const run = <T>(step: () => Promise<T>) => kept(typed(step))
+  const asking: Execute = (...given) => typed(() => execute(...given))
+  const around = { queries, effects: effectWriter(schema, outbox), rowSecurity, readBack: connections }
   const findings = () => run(() => examine(connections, { schema, rowSecurity, durability }))
 
   return {
@@ -105,7 +115,11 @@ export function postgresStore<Client extends PostgresClient>(
     find: (name) => run(() => steps.find(name)),
     list: (query) => run(() => steps.list(query)),
     usage: (tenant, atMost) => run(() => steps.usage(tenant, atMost)),
-    transaction: (claim, body) => kept(inTransaction(connections, { queries, rowSecurity }, claim, body)),
+    transaction: (claim, body) => kept(inTransaction(phases, around, claim, body)),
+    effects: each(
+      kept,
+      postgresEffects({ queries: outbox, execute: asking, rowSecurity, phases, readBack: connections }),
+    ),
   }
 }
 

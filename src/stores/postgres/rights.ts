@@ -1,6 +1,7 @@
 import { HapaxError } from '../../kernel/errors.js'
 import { everyScope, type RowSecurity } from './executor.js'
 import { defaultSchema, quoted } from './schema.js'
+import { securedTables, servedTables } from './tables.js'
 
 export interface PostgresRightsOptions {
   /** The role that serves. It must exist, and should own nothing. */
@@ -27,24 +28,27 @@ export function postgresRights({
   const grants = [
     `GRANT USAGE ON SCHEMA ${on} TO ${to}`,
     `GRANT SELECT ON ${on}.migrations TO ${to}`,
-    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${on}.records TO ${to}`,
+    ...servedTables.map(({ name, rights }) => `GRANT ${rights.join(', ')} ON ${on}.${name} TO ${to}`),
     `GRANT EXECUTE ON FUNCTION ${on}.clock(), ${on}.digest(text, text) TO ${to}`,
   ]
   return rowSecurity === 'off' ? grants : [...grants, ...policies(on)]
 }
 
 /**
- * Without a scope that was named, a statement sees no record at all. The sweeper and the reaper name every scope. The
- * policy is replaced in one statement and security comes last, so that no traffic ever meets the one without the other.
+ * Without a scope that was named, a statement sees no row at all. The workers name every scope. A policy is replaced in one
+ * statement and security comes last, so that no traffic ever meets the one without the other.
  */
 function policies(schema: string): readonly string[] {
-  return [
-    `DO $$ BEGIN
-  DROP POLICY IF EXISTS by_scope ON ${schema}.records;
-  CREATE POLICY by_scope ON ${schema}.records USING (current_setting('hapax.scope', true) IN (scope_id, '${everyScope}'));
+  return securedTables.flatMap(({ name, seenBy }) => {
+    const seers = seenBy === 'scope' ? `(scope_id, '${everyScope}')` : `('${everyScope}')`
+    return [
+      `DO $$ BEGIN
+  DROP POLICY IF EXISTS by_scope ON ${schema}.${name};
+  CREATE POLICY by_scope ON ${schema}.${name} USING (current_setting('hapax.scope', true) IN ${seers});
 END $$`,
-    `ALTER TABLE ${schema}.records ENABLE ROW LEVEL SECURITY`,
-  ]
+      `ALTER TABLE ${schema}.${name} ENABLE ROW LEVEL SECURITY`,
+    ]
+  })
 }
 
 function quotedRole(role: string): string {

@@ -4,74 +4,50 @@ import * as transitions from '../../engine/transitions.js'
 import { HapaxError } from '../../kernel/errors.js'
 import type { Written } from './arguments.js'
 import type { Connections, Session } from './connections.js'
+import type { EffectWriter } from './effects/effect-writer.js'
 import { type RowSecurity, sessionExecutor } from './executor.js'
-import { isFarewell, isUndoneCommit, storeError } from './faults.js'
+import { inOneCommit } from './in-one-commit.js'
 import type { Queries } from './queries.js'
 import { type RecordTable, recordTable } from './record-table.js'
 
+export interface Surroundings {
+  readonly queries: Queries
+  readonly effects: EffectWriter
+  readonly rowSecurity: RowSecurity
+  /** Looks what became of a COMMIT: the store's own connections, whoever opened the transaction. */
+  readonly readBack: Pick<Connections<unknown>, 'transaction'>
+}
+
 /**
- * Business rows and the record in one commit. The fenced write is the last statement before COMMIT and takes the row's
- * lock only then, so that renewals are never held up by a handler that takes its time.
+ * Business rows, effects and the record in one commit. The fenced write is the last statement before COMMIT and takes the
+ * row's lock only then, so that renewals are never held up by a handler that takes its time.
  *
- * A COMMIT whose reply was lost is settled by reading the record under its row lock on another connection: the lock
- * waits for a commit that is still under way, and then the record says by the id of its last transaction whether it
- * was this one. Nothing is guessed, and nothing is cancelled.
+ * A COMMIT whose reply was lost is settled by reading the record under its row lock: it says by the id of its last
+ * transaction whether it was this one.
  */
 export async function inTransaction<Tx, T>(
-  connections: Connections<Tx>,
-  { queries, rowSecurity }: { readonly queries: Queries; readonly rowSecurity: RowSecurity },
+  connections: Pick<Connections<Tx>, 'transaction'>,
+  { queries, effects, rowSecurity, readBack }: Surroundings,
   claim: Claim,
   body: (tx: Tx) => Promise<Step<T>>,
 ): Promise<Committed<T>> {
-  const tableOf = async (session: Session<Tx>) =>
-    recordTable(queries, await sessionExecutor(session.query, rowSecurity, claim.scope))
+  const executorOf = (query: Session<Tx>['query']) => sessionExecutor(query, rowSecurity, claim.scope)
 
-  let thrown: { readonly byBody: unknown } | undefined
-  let committing: (Committed<T> & Written) | undefined
-  try {
-    return await connections.transaction(async (session) => {
-      const records = await tableOf(session)
-      const { value, write } = await said(session)
-      const written = await fencedWrite(records, claim, write)
-      if (written === undefined) throw new HapaxError('claim_lost')
-      committing = { value, ...written }
-      return { value, expiresAt: written.expiresAt }
-    })
-  } catch (error) {
-    // Refused at COMMIT, by a deferred constraint of the application's, say: it is certain that nothing happened.
-    if (committing !== undefined && isUndoneCommit(error)) throw error
-    if (committing !== undefined) {
-      const { committedIn, ...committed } = committing
-      if (await isCommitted(committedIn)) return committed
-    }
-    // What the application threw is the application's: it was rolled back. A lost connection it only passed on.
-    throw thrown !== undefined && thrown.byBody === error && !isFarewell(error) ? error : storeError(error)
-  }
-
-  async function said(session: Session<Tx>): Promise<Step<T>> {
-    try {
-      return await body(session.tx)
-    } catch (error) {
-      thrown = { byBody: error }
-      throw error
-    } finally {
-      session.seal()
-    }
-  }
+  return inOneCommit(connections, async ({ query, said }) => {
+    const execute = await executorOf(query)
+    const { value, write, effects: wanted = [] } = await said(body)
+    await effects.write(execute, claim, wanted)
+    const written = await fencedWrite(recordTable(queries, execute), claim, write)
+    if (written === undefined) throw new HapaxError('claim_lost')
+    const { committedIn, expiresAt } = written
+    return { value: { value, expiresAt }, isCommitted: () => isCommitted(committedIn) }
+  })
 
   async function isCommitted(committedIn: string): Promise<boolean> {
-    try {
-      const found = await connections.transaction(async (session) => (await tableOf(session)).lock(claim))
-      return found?.record.claimId === claim.claimId && found.committedIn === committedIn
-    } catch (error) {
-      throw new HapaxError(
-        'store_failed',
-        'The connection was lost at COMMIT, and nobody could look what became of it.',
-        {
-          cause: error,
-        },
-      )
-    }
+    const found = await readBack.transaction(async ({ query }) =>
+      recordTable(queries, await executorOf(query)).lock(claim),
+    )
+    return found?.record.claimId === claim.claimId && found.committedIn === committedIn
   }
 }
 

@@ -3,6 +3,8 @@ import type { Migration } from './migration.js'
 /**
  * The outbox. What shall happen is written once and never changed; how far it is stands in a narrow row of its own, which
  * is what workers write. Each index holds only the rows that its reader wants.
+ *
+ * The order of an effect is as it was given; that of its state begins with the scope, so that two scopes never share one.
  */
 export const effects: Migration = {
   version: 4,
@@ -26,6 +28,7 @@ export const effects: Migration = {
     `CREATE TABLE ${schema}.effect_states (
   effect_id bigint PRIMARY KEY,
   record_id bigint NOT NULL,
+  scope_id text NOT NULL,
   kind text NOT NULL,
   ordering text,
   state text NOT NULL CHECK (state IN ('ready', 'leased', 'done', 'unknown', 'dead', 'discarded')),

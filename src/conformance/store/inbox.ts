@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import type { Testimony } from '../../engine/inbox-store.js'
+import { same } from '../expect.js'
+import type { Show } from '../stage.js'
+
+/** Every event of a provider is processed once, however often and wherever it is delivered. */
+export const inbox: Readonly<Record<string, Show>> = {
+  'an event is processed with its rows, and once: the next delivery is a duplicate': async (stage) => {
+    const receive = () => stage.inbox(stage.store).receive(event, processing)
+    same(await receive(), { kind: 'processed', value: 'the value' })
+    assert.equal(await stage.countRows(), 1)
+    same(await receive(), { kind: 'duplicate' })
+    same(await stage.inbox(await stage.open()).receive(event, processing), { kind: 'duplicate' })
+    assert.equal(await stage.countRows(), 1)
+
+    async function processing(tx: unknown) {
+      await stage.insert(tx, 'paid')
+      return { value: 'the value', testimonies: [] }
+    }
+  },
+
+  'an event of another provider, or with another id, is another event': async (stage) => {
+    for (const other of [event, { ...event, eventId: 'evt_2' }, { ...event, provider: 'stripe' }])
+      same(await stage.inbox(stage.store).receive(other, async () => ({ value: 1, testimonies: [] })), {
+        kind: 'processed',
+        value: 1,
+      })
+  },
+
+  'an event whose work fails leaves nothing, and its redelivery is processed': async (stage) => {
+    const error = new Error('no such ride')
+    const failing = stage.inbox(stage.store).receive(event, async (tx) => {
+      await stage.insert(tx, 'in vain')
+      throw error
+    })
+    assert.equal(await failing.catch((reason: unknown) => reason), error)
+    assert.equal(await stage.countRows(), 0)
+    const again = await stage.inbox(stage.store).receive(event, async (tx) => {
+      await stage.insert(tx, 'paid')
+      return { value: 'at last', testimonies: [] }
+    })
+    same(again, { kind: 'processed', value: 'at last' })
+    assert.equal(await stage.countRows(), 1)
+  },
+
+  'of twenty deliveries at once one is processed, and nineteen are duplicates': async (stage) => {
+    const other = await stage.open()
+    const receipts = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        stage.inbox(index % 2 === 0 ? stage.store : other).receive(event, async (tx) => {
+          await stage.insert(tx, 'paid')
+          return { value: undefined, testimonies: [] }
+        }),
+      ),
+    )
+    assert.equal(receipts.filter(({ kind }) => kind === 'processed').length, 1)
+    assert.equal(receipts.filter(({ kind }) => kind === 'duplicate').length, 19)
+    assert.equal(await stage.countRows(), 1)
+  },
+
+  'a delivery that comes while the first is under way waits, and is processed if that one fails': async (stage) => {
+    const other = await stage.open()
+    let second: Promise<unknown> = Promise.resolve()
+    const first = stage.inbox(stage.store).receive(event, async (tx) => {
+      await stage.insert(tx, 'in vain')
+      second = stage.inbox(other).receive(event, async () => ({ value: 'the second', testimonies: [] }))
+      second.catch(() => undefined)
+      throw new Error('the first fails')
+    })
+    await assert.rejects(first, /the first fails/)
+    same(await second, { kind: 'processed', value: 'the second' })
+  },
+
+  'what an event testifies commits with its work, and not without it': async (stage) => {
+    const { calls } = stage.store
+    assert.ok(calls !== undefined, 'whoever has an inbox keeps what was said about calls')
+    const failing = stage.inbox(stage.store).receive(event, async () => {
+      throw new Error('no such ride')
+    })
+    await assert.rejects(failing)
+    same(await calls.testimonies(['down-a', 'down-b']), [])
+    await stage.inbox(stage.store).receive(event, async () => ({ value: undefined, testimonies }))
+    await stage.inbox(stage.store).receive(event, async () => ({ value: undefined, testimonies }))
+    same(
+      await calls.testimonies(['down-a', 'down-b']),
+      testimonies.map((testimony) => ({ ...testimony, at: stage.startedAt })),
+    )
+    same(
+      (await calls.testimonies(['down-b'])).map(({ downstreamKey }) => downstreamKey),
+      ['down-b'],
+    )
+  },
+}
+
+const event = { provider: 'airtm', eventId: 'evt_1' }
+
+const testimonies: readonly Testimony[] = [
+  { downstreamKey: 'down-a', says: 'landed', result: Buffer.from('{"id":7}'), by: 'webhook:airtm', why: 'evt_1' },
+  { downstreamKey: 'down-b', says: 'not_landed', by: 'webhook:airtm', why: 'evt_1' },
+]

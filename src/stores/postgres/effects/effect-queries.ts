@@ -1,0 +1,148 @@
+import { type EffectQuery, effectStates } from '../../../engine/effect-store.js'
+import { invariant } from '../../../kernel/errors.js'
+import type { Query } from '../connections.js'
+import { held, parameter } from '../fragments.js'
+import { effectColumns, effectGives } from './effect-row.js'
+
+/**
+ * Every statement on the outbox, for one schema, save for what ends a claim. Only `clock()` says what is due or over. Ids are
+ * gathered into an array, as with the records, so that no plan reads a whole table.
+ */
+export type EffectQueries = ReturnType<typeof effectQueriesFor>
+
+const done = ['done']
+
+export function effectQueriesFor(schema: string) {
+  const effects = `${schema}.effects`
+  const states = `${schema}.effect_states`
+  const clock = `${schema}.clock()`
+  const now = `(SELECT ${clock} AS now) t`
+  const whole = `SELECT ${effectColumns} FROM ${states} s JOIN ${effects} e ON e.id = s.effect_id`
+  const ofClaim = `s.effect_id = $1 AND s.fence = $2`
+  /** Changes the states of these ids, and gives the whole effects. */
+  const changing = (set: string, ids: string) => ({
+    text: `UPDATE ${states} s SET ${set} FROM ${now}, ${effects} e
+      WHERE s.effect_id = ANY (ARRAY(${ids})) AND e.id = s.effect_id RETURNING ${effectColumns}`,
+    gives: effectGives,
+    plan: 'fresh' as const,
+  })
+  /** An earlier one of the same order that is not final. What is final stays so: whatever else is seen, nothing runs twice. */
+  const isHeldUp = `(s.ordering IS NOT NULL AND EXISTS (SELECT FROM ${states} o WHERE o.ordering = s.ordering
+        AND o.effect_id < s.effect_id AND o.state NOT IN ('done', 'discarded')))`
+  const dead = `SELECT effect_id FROM ${states} WHERE effect_id = ANY ($1::bigint[]) AND state = 'dead' FOR UPDATE`
+
+  return {
+    /**
+     * With the record that they belong to, if its claim still holds: else it writes nothing, and the fenced write that follows
+     * throws. It gives no rows, so that every tool can say it. Ids are drawn in the order in which the effects were written.
+     */
+    insert: {
+      text: `WITH t AS MATERIALIZED (SELECT ${clock} AS now),
+      r AS (UPDATE ${schema}.records SET has_effects = 1 WHERE ${held(parameter)} RETURNING id, scope_id, operation, generation),
+      asked AS MATERIALIZED (SELECT * FROM unnest($5::text[], $6::bytea[], $7::text[], $8::text[], $9::integer[], $10::text[], $11::bigint[])
+        WITH ORDINALITY AS asked(kind, payload, downstream_key, phase, sequence, ordering, due_in, position)),
+      n AS (INSERT INTO ${effects} (record_id, scope_id, operation, generation, phase, sequence, kind, payload, downstream_key, ordering, created_at)
+        SELECT id, scope_id, operation, generation, phase, sequence, kind, payload, downstream_key, ordering, now
+        FROM r, t, asked ORDER BY position RETURNING id, record_id, scope_id, kind, ordering, downstream_key)
+      INSERT INTO ${states} (effect_id, record_id, scope_id, kind, ordering, state, due_at)
+        SELECT n.id, n.record_id, n.scope_id, n.kind, n.scope_id || ' ' || n.ordering, 'ready', now + due_in * interval '1 millisecond'
+        FROM t, n JOIN asked USING (downstream_key)`,
+      gives: [],
+      plan: 'fresh',
+    },
+    /** Whoever writes to the same order waits here for the one before, so that ids of an order rise as they become visible. */
+    lockOrders: {
+      text: `SELECT count(pg_advisory_xact_lock(k)) FROM (SELECT DISTINCT unnest($1::bigint[]) AS k ORDER BY k) a`,
+      gives: ['count'],
+    },
+
+    /** What was left by a worker comes first, since it was due first. Whoever is locked is being claimed by somebody else. */
+    claim: {
+      text: `WITH over AS MATERIALIZED (SELECT s.effect_id FROM ${states} s WHERE s.state = 'leased' AND s.leased_until <= ${clock}
+        AND s.on_lease_over = 'resume' AND s.kind = ANY ($1::text[]) AND NOT ${isHeldUp}
+        ORDER BY s.leased_until LIMIT $2 FOR UPDATE SKIP LOCKED),
+      due AS MATERIALIZED (SELECT s.effect_id FROM ${states} s WHERE s.state = 'ready' AND s.due_at <= ${clock}
+        AND s.kind = ANY ($1::text[]) AND NOT ${isHeldUp}
+        ORDER BY s.due_at, s.effect_id LIMIT $2 FOR UPDATE SKIP LOCKED)
+      ${
+        changing(
+          `state = 'leased', fence = fence + 1, started = started + 1, on_lease_over = 'resume',
+        leased_until = t.now + $3::bigint * interval '1 millisecond', first_started_at = coalesce(first_started_at, t.now)`,
+          `SELECT effect_id FROM (SELECT effect_id FROM over UNION ALL SELECT effect_id FROM due) a LIMIT $2`,
+        ).text
+      }`,
+      gives: effectGives,
+      plan: 'fresh',
+    },
+    begin: {
+      text: `UPDATE ${states} s SET on_lease_over = 'doubt', leased_until = t.now + $3::bigint * interval '1 millisecond'
+      FROM ${now} WHERE ${ofClaim} AND s.state = 'leased' RETURNING 1`,
+      gives: done,
+    },
+    renew: {
+      text: `UPDATE ${states} s SET leased_until = t.now + $3::bigint * interval '1 millisecond'
+      FROM ${now}, unnest($1::bigint[], $2::bigint[]) AS asked(id, fence)
+      WHERE s.effect_id = asked.id AND s.fence = asked.fence AND s.state = 'leased' RETURNING s.effect_id, s.fence`,
+      gives: ['id', 'fence'],
+      plan: 'fresh',
+    },
+    /** The last claim may still say it of a doubt that nobody has resolved: it was only slow. */
+    record: {
+      text: `UPDATE ${states} s SET provider_id = $3, result = $4, on_lease_over = 'resume'
+      WHERE ${ofClaim} AND s.state IN ('leased', 'unknown') RETURNING 1`,
+      gives: done,
+    },
+
+    sweep: changing(
+      `state = 'unknown', leased_until = NULL, on_lease_over = 'resume', doubted_at = t.now, looks = 0, reconcile_after = t.now,
+        last_error_code = 'in_progress_lock_expired'`,
+      `SELECT effect_id FROM ${states} WHERE state = 'leased' AND on_lease_over = 'doubt' AND leased_until <= ${clock}
+        ORDER BY leased_until LIMIT $1 FOR UPDATE SKIP LOCKED`,
+    ),
+    doubts: changing(
+      `reconcile_after = t.now + $3::bigint * interval '1 millisecond'`,
+      `SELECT effect_id FROM ${states} WHERE state = 'unknown' AND reconcile_after <= ${clock} AND kind = ANY ($2::text[])
+        ORDER BY reconcile_after LIMIT $1 FOR UPDATE SKIP LOCKED`,
+    ),
+    postpone: {
+      text: `UPDATE ${states} s SET looks = $2, reconcile_after = t.now + $3::bigint * interval '1 millisecond'
+      FROM ${now} WHERE s.effect_id = $1 AND s.state = 'unknown' RETURNING 1`,
+      gives: done,
+    },
+    /** What the provider itself once answered outweighs who says later that it did not land. */
+    resolve: {
+      text: `UPDATE ${states} s SET state = 'ready', due_at = t.now, on_lease_over = 'resume', doubted_at = NULL, looks = 0,
+        reconcile_after = NULL, result = coalesce($3::bytea, s.result),
+        provider_id = CASE WHEN $3::bytea IS NULL THEN s.provider_id ELSE $2 END
+      FROM ${now} WHERE s.effect_id = $1 AND s.state = 'unknown' RETURNING 1`,
+      gives: done,
+    },
+
+    find: { text: `${whole} WHERE s.effect_id = $1`, gives: effectGives },
+    findByKey: { text: `${whole} WHERE e.downstream_key = $1`, gives: effectGives },
+    /** The state is part of the text, so that an index of some states can be used. */
+    list: ({ state, kind }: Pick<EffectQuery, 'state' | 'kind'>) => ({
+      text: `${whole} WHERE s.effect_id > $1::bigint ${state === undefined ? '' : `AND s.state = '${checked(state)}'`}
+        ${kind === undefined ? '' : 'AND s.kind = $3'} ORDER BY s.effect_id LIMIT $2`,
+      gives: effectGives,
+      plan: 'fresh' as const,
+    }),
+    /** When it was claimed first stays: since then the provider may have seen its key. */
+    redrive: changing(`state = 'ready', due_at = t.now, started = 0, finished = 0, looks = 0`, dead),
+    discard: changing(`state = 'discarded', finished_at = t.now`, dead),
+    reap: {
+      text: `WITH gone AS (DELETE FROM ${states} WHERE effect_id = ANY (ARRAY(
+        SELECT effect_id FROM ${states} WHERE state IN ('done', 'discarded')
+          AND finished_at <= ${clock} - $2::bigint * interval '1 millisecond'
+        ORDER BY finished_at LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING effect_id)
+      DELETE FROM ${effects} e USING gone WHERE e.id = gone.effect_id RETURNING 1`,
+      gives: done,
+      plan: 'fresh',
+    },
+  } as const satisfies Record<string, Query | ((given: never) => Query)>
+}
+
+function checked(state: NonNullable<EffectQuery['state']>): string {
+  invariant(effectStates.includes(state), 'a state is one of those that there are')
+  return state
+}

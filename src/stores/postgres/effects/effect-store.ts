@@ -1,0 +1,92 @@
+import type { EffectStore, StoredEffect } from '../../../engine/effect-store.js'
+import { boundedLimit } from '../../../engine/limit.js'
+import { HapaxError } from '../../../kernel/errors.js'
+import { limits } from '../../../kernel/limits.js'
+import type { SqlValue } from '../../sql/row.js'
+import { arrayOf } from '../array.js'
+import type { Connections, Query, Row } from '../connections.js'
+import { type Execute, everyScope, type RowSecurity, sessionExecutor } from '../executor.js'
+import { inOneCommit } from '../in-one-commit.js'
+import type { EffectQueries } from './effect-queries.js'
+import { effectOf } from './effect-row.js'
+import type { SettleQueries } from './settle-queries.js'
+import { namedIn, ofResult, ofSettlements } from './settlements.js'
+
+interface Surroundings<Tx> {
+  readonly queries: EffectQueries & SettleQueries
+  readonly execute: Execute
+  readonly rowSecurity: RowSecurity
+  /** Where the application writes what follows from an effect. */
+  readonly phases: Pick<Connections<Tx>, 'transaction'>
+  /** Looks what became of a COMMIT. */
+  readonly readBack: Pick<Connections<unknown>, 'transaction'>
+}
+
+/** The outbox. Its workers serve every scope, so that every statement is about all of them. */
+export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore<Tx> {
+  const { queries, execute, rowSecurity, phases, readBack } = surroundings
+  const ask = (query: Query, ...values: readonly SqlValue[]) => execute(everyScope, query, values)
+  const changed = async (query: Query, ...values: readonly SqlValue[]) => (await ask(query, ...values)).length > 0
+  const among = (kinds: readonly string[]) => arrayOf(kinds)
+
+  return {
+    async claim({ kinds, limit, leaseMs }) {
+      const rows = await ask(queries.claim, among(kinds), boundedLimit(limit, limits.batch), leaseMs)
+      return effectsIn(rows).toSorted((a, b) => a.dueAt - b.dueAt || a.id - b.id)
+    },
+    begin: ({ id, fence }, leaseMs) => changed(queries.begin, id, fence, leaseMs),
+    async renew(claims, leaseMs) {
+      if (claims.length === 0) return []
+      const [ids, fences] = [arrayOf(claims.map(({ id }) => id)), arrayOf(claims.map(({ fence }) => fence))]
+      return namedIn(await ask(queries.renew, ids, fences, leaseMs), claims)
+    },
+    record: ({ id, fence }, result) => changed(queries.record, id, fence, ...ofResult(result)),
+    async settle(settlements) {
+      if (settlements.length === 0) return []
+      const rows = await ask(queries.settle, ...ofSettlements(settlements))
+      return namedIn(
+        rows,
+        settlements.map(({ claim }) => claim),
+      )
+    },
+
+    apply: ({ id, fence }, result, body) =>
+      inOneCommit(phases, async ({ query, said }) => {
+        await said(body)
+        const settle = await sessionExecutor(query, rowSecurity, everyScope)
+        const finished = await settle(everyScope, queries.finish, [id, fence, ...ofResult(result)])
+        if (finished.length === 0) throw new HapaxError('claim_lost')
+        const isCommitted = () =>
+          readBack.transaction(async ({ query }) => {
+            const look = await sessionExecutor(query, rowSecurity, everyScope)
+            const [row] = await look(everyScope, queries.isDone, [id, fence])
+            return row?.is_done === 't'
+          })
+        return { value: undefined, isCommitted }
+      }),
+
+    sweep: async (limit) => effectsIn(await ask(queries.sweep, boundedLimit(limit, limits.batch))),
+    doubts: async ({ kinds, limit, holdMs }) =>
+      effectsIn(await ask(queries.doubts, boundedLimit(limit, limits.batch), among(kinds), holdMs)),
+    postpone: (id, { looks, afterMs }) => changed(queries.postpone, id, looks, afterMs ?? null),
+    resolve: (id, evidence) =>
+      changed(queries.resolve, id, ...(evidence.kind === 'landed' ? ofResult(evidence) : [null, null])),
+
+    find: async (id) => effectsIn(await ask(queries.find, id))[0],
+    findByKey: async (key) => effectsIn(await ask(queries.findByKey, key))[0],
+    async list({ state, kind, after, limit }) {
+      const size = boundedLimit(limit, limits.page)
+      const query = queries.list({ ...(state && { state }), ...(kind !== undefined && { kind }) })
+      const found = effectsIn(await ask(query, after ?? '0', size + 1, ...(kind === undefined ? [] : [kind])))
+      const effects = found.slice(0, size)
+      return { effects, next: found.length > size ? String(effects.at(-1)?.id) : undefined }
+    },
+    redrive: async (ids) => effectsIn(await ask(queries.redrive, arrayOf(ids))),
+    discard: async (ids) => effectsIn(await ask(queries.discard, arrayOf(ids))),
+    reap: async (limit, keepMs) => (await ask(queries.reap, boundedLimit(limit, limits.batch), keepMs)).length,
+  }
+}
+
+function effectsIn(rows: readonly Row[]): readonly StoredEffect[] {
+  return rows.map(effectOf)
+}

@@ -1,0 +1,60 @@
+import type { Query } from '../connections.js'
+
+/** How claims on effects end: many in one statement, and one of them as the last write of a transaction. */
+export type SettleQueries = ReturnType<typeof settleQueriesFor>
+
+/** What each outcome leads to. */
+const stateAfter = `CASE a.outcome WHEN 'done' THEN 'done' WHEN 'unknown' THEN 'unknown' WHEN 'dead' THEN 'dead' ELSE 'ready' END`
+
+/**
+ * The last claim may still say that a doubt is done which nobody has resolved: it was only slow. It gives back only what has
+ * not begun.
+ */
+const mayEnd = `((s.state = 'leased' AND NOT (a.outcome = 'release' AND s.on_lease_over = 'doubt'))
+  OR (s.state = 'unknown' AND a.outcome = 'done'))`
+
+/** Given back, the first claim of all never was: whoever failed, was swept or redriven since then has left an error. */
+const firstStartedAt = `CASE WHEN a.outcome = 'release' AND s.started = 1 AND s.last_error_code IS NULL THEN NULL ELSE s.first_started_at END`
+
+const ended = `state = ${stateAfter}, leased_until = NULL, on_lease_over = 'resume',
+  due_at = CASE a.outcome WHEN 'retry' THEN t.now + a.after * interval '1 millisecond' ELSE s.due_at END,
+  started = s.started - CASE a.outcome WHEN 'release' THEN 1 ELSE 0 END,
+  finished = CASE a.outcome WHEN 'release' THEN s.finished ELSE least(s.finished + 1, s.started) END,
+  first_started_at = ${firstStartedAt},
+  provider_id = CASE a.outcome WHEN 'done' THEN a.provider_id ELSE s.provider_id END,
+  result = CASE a.outcome WHEN 'done' THEN a.result ELSE s.result END,
+  last_error_code = CASE a.outcome WHEN 'done' THEN NULL WHEN 'release' THEN s.last_error_code ELSE a.error_code END,
+  looks = 0, doubted_at = CASE a.outcome WHEN 'unknown' THEN t.now END,
+  reconcile_after = CASE a.outcome WHEN 'unknown' THEN t.now + a.after * interval '1 millisecond' END,
+  finished_at = CASE a.outcome WHEN 'done' THEN t.now END`
+
+export function settleQueriesFor(schema: string) {
+  const states = `${schema}.effect_states`
+  const asked = `asked AS MATERIALIZED (SELECT * FROM
+      unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bytea[])
+      AS asked(id, fence, outcome, after, error_code, provider_id, result))`
+  const update = (from: string) => `UPDATE ${states} s SET ${ended} FROM (SELECT ${schema}.clock() AS now) t, ${from} a
+      WHERE s.effect_id = a.id AND s.fence = a.fence AND ${mayEnd}`
+  return {
+    /** Gives whom it ended, and whom the same claim ended before in the same way and for the same reason: that reply was lost. */
+    settle: {
+      text: `WITH ${asked}, u AS (${update('asked')} RETURNING s.effect_id, s.fence)
+      SELECT effect_id, fence FROM u UNION ALL
+      SELECT s.effect_id, s.fence FROM asked a JOIN ${states} s ON s.effect_id = a.id AND s.fence = a.fence
+        AND s.state = ${stateAfter} AND coalesce(a.error_code = s.last_error_code, a.error_code IS NULL)`,
+      gives: ['id', 'fence'],
+      plan: 'fresh',
+    },
+    /** The last statement of a transaction. What the same claim has ended before does not end again. */
+    finish: {
+      text: update(`(SELECT $1::bigint AS id, $2::bigint AS fence, 'done'::text AS outcome, 0::bigint AS after, NULL::text AS error_code,
+        $3::text AS provider_id, $4::bytea AS result)`).concat(' RETURNING 1'),
+      gives: ['done'],
+    },
+    /** Waits for a commit that is still under way. */
+    isDone: {
+      text: `SELECT state = 'done' FROM ${states} WHERE effect_id = $1 AND fence = $2 FOR UPDATE`,
+      gives: ['is_done'],
+    },
+  } as const satisfies Record<string, Query>
+}
