@@ -105,7 +105,7 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
   }
 
   async function postpone(effect: StoredEffect, looks: number, afterMs: number): Promise<keyof Reconciled> {
-    await store.postpone(effect.id, { looks, afterMs })
+    await store.postpone(effect.id, { looks, afterMs: Math.ceil(afterMs) })
     return 'postponed'
   }
 
