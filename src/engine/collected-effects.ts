@@ -2,7 +2,7 @@ import { parseDuration } from '../kernel/duration.js'
 import { HapaxError } from '../kernel/errors.js'
 import { limits } from '../kernel/limits.js'
 import { derivedKey, type Origin } from './downstream-key.js'
-import type { EffectCatalogue } from './effect-catalogue.js'
+import type { EffectKind, Effects } from './effect-definition.js'
 import type { NewEffect } from './effect-store.js'
 import { jsonText } from './plain.js'
 import type { EffectOptions } from './work.js'
@@ -16,7 +16,7 @@ export interface CollectedEffects {
 export function collectedEffects(
   origin: Origin,
   phase: string,
-  { catalogue, canKeep }: { readonly catalogue: EffectCatalogue | undefined; readonly canKeep: boolean },
+  { catalogue, canKeep }: { readonly catalogue: Effects | undefined; readonly canKeep: boolean },
 ): CollectedEffects {
   const all: NewEffect[] = []
   return {
@@ -24,7 +24,8 @@ export function collectedEffects(
     add(kind, payload, { delay, order } = {}) {
       if (!canKeep)
         throw new HapaxError('transaction_unsupported', 'This store has no outbox; effects need one that does.')
-      if (catalogue?.has(kind) !== true) throw unknownKind(kind, catalogue)
+      const known = catalogue?.kinds.get(kind)
+      if (known === undefined) throw unknownKind(kind, catalogue)
       if (all.length === limits.effectsPerPhase) throw tooMany(phase)
       const sequence = all.length + 1
       all.push({
@@ -33,14 +34,20 @@ export function collectedEffects(
         downstreamKey: derivedKey('effect', origin, phase, sequence),
         phase,
         sequence,
-        order: order ?? catalogue.orderOf(kind, payload),
+        order: order ?? orderOf(known, payload),
         dueInMs: delay === undefined ? 0 : parseDuration(delay, 'delay'),
       })
     },
   }
 }
 
-function unknownKind(kind: string, catalogue: EffectCatalogue | undefined): HapaxError {
+function orderOf({ name, orderBy }: EffectKind, payload: unknown): string | undefined {
+  const order = orderBy?.(payload)
+  if (order === undefined || typeof order === 'string') return order
+  throw new HapaxError('policy_invalid', `Effect "${name}": orderBy gave no text; give an id, or undefined.`)
+}
+
+function unknownKind(kind: string, catalogue: Effects | undefined): HapaxError {
   const advice =
     catalogue === undefined
       ? 'Give the engine its effects: engine({ store, effects: effects({ … }) }).'

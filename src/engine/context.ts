@@ -7,7 +7,7 @@ import type { Background } from './background.js'
 import type { BoundedStore } from './bounded-store.js'
 import type { Breaker } from './breaker.js'
 import { digestHex } from './digest.js'
-import type { EffectCatalogue } from './effect-catalogue.js'
+import type { Effects } from './effect-definition.js'
 import type { Flights } from './flights.js'
 import type { Guarded } from './guarded.js'
 import type { Limiter } from './limiter.js'
@@ -38,7 +38,7 @@ export interface Context<Tx> {
   /** How the progress of handlers is written down. */
   readonly progress: ProgressCodec
   /** `undefined` when the application has none. */
-  readonly effects: EffectCatalogue | undefined
+  readonly effects: Effects | undefined
   /** The operations that were defined, by name. */
   readonly operations: Operations<Tx>
   /** `undefined` when nobody has a quota. */

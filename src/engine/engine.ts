@@ -13,7 +13,7 @@ import { breaker } from './breaker.js'
 import type { CallStore } from './call-store.js'
 import { type Chores, chores } from './chores.js'
 import type { Context } from './context.js'
-import type { EffectCatalogue } from './effect-catalogue.js'
+import type { Effects } from './effect-definition.js'
 import type { EffectStore } from './effect-store.js'
 import { execute } from './executing.js'
 import { flights } from './flights.js'
@@ -46,7 +46,7 @@ export interface EngineOptions<Tx> {
   /** How often the answer to one key may be given again: a rate for this process, or a limiter that all nodes share. */
   readonly replays?: Rate | Limiter
   /** The effects of the application: `effects({ … })`. */
-  readonly effects?: EffectCatalogue
+  readonly effects?: Effects
   /** Encrypts the inputs of operations and the results of phases at rest. */
   readonly encryption?: EncryptionOptions
   readonly log?: Log
@@ -113,7 +113,7 @@ export interface Engine<Tx> {
   /** What workers do. */
   readonly chores: Chores
   /** The effects that the engine was given. */
-  readonly effects: EffectCatalogue | undefined
+  readonly effects: Effects | undefined
   /** The parts of the store that workers and webhooks use by themselves; `undefined` where the store has none. */
   readonly outbox: EffectStore<Tx> | undefined
   readonly inbox: InboxStore<Tx> | undefined

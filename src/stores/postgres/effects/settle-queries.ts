@@ -17,7 +17,7 @@ const mayEnd = `((s.state = 'leased' AND NOT (a.outcome = 'release' AND s.on_lea
 const firstStartedAt = `CASE WHEN a.outcome = 'release' AND s.started = 1 AND s.last_error_code IS NULL THEN NULL ELSE s.first_started_at END`
 
 const ended = `state = ${stateAfter}, leased_until = NULL, on_lease_over = 'resume',
-  due_at = CASE a.outcome WHEN 'retry' THEN t.now + a.after * interval '1 millisecond' ELSE s.due_at END,
+  due_at = CASE WHEN a.outcome IN ('retry', 'release') THEN coalesce(t.now + a.after * interval '1 millisecond', s.due_at) ELSE s.due_at END,
   started = s.started - CASE a.outcome WHEN 'release' THEN 1 ELSE 0 END,
   finished = CASE a.outcome WHEN 'release' THEN s.finished ELSE least(s.finished + 1, s.started) END,
   first_started_at = ${firstStartedAt},
