@@ -6,8 +6,9 @@ import { outboxOf, workersOf } from './outbox.mjs'
 
 export function application({ store, insert }, job) {
   const { scope, lookup } = job
-  const { charge, find, honoursKeyFor } = gatewayOf(job)
-  const hapax = engine({ store, effects: outboxOf(job, insert), log: () => {} })
+  const gateway = gatewayOf(job)
+  const { charge, find, honoursKeyFor } = gateway
+  const hapax = engine({ store, effects: outboxOf(gateway, insert), log: () => {} })
 
   const createRide = hapax.operation('rides.create', { version: 1, retention: '7d' }, async (work, { who }) => {
     const ride = await work.transaction('ride_created', ({ tx }) => insert(tx, 'rides', who))
@@ -44,6 +45,7 @@ export function application({ store, insert }, job) {
 
   return {
     hapax,
+    gateway,
     ...workersOf(hapax),
     rides: guard(hapax, { operation: createRide, scope: () => scope }),
     bookings: guard(hapax, { operation: bookRide, scope: () => scope }),

@@ -1,10 +1,8 @@
 /** The effects of the application, and who carries them out. */
 import { effectReconciler, effects, effectWorker } from 'hapax'
-import { gatewayOf } from './gateway.mjs'
 
 /** What is sent is a receipt; the provider says under which number, and that becomes a row. */
-export function outboxOf(job, insert) {
-  const { charge, find, honoursKeyFor } = gatewayOf(job)
+export function outboxOf({ charge, find, honoursKeyFor }, insert) {
   return effects({
     'receipt.send': {
       call: ({ key, payload, signal }) => charge(key, { receipt: payload.ride }, signal),
