@@ -17,26 +17,28 @@ import {
 
 /** How nobody knows what became of a charge. */
 const doubts = [
-  { of: 'killed at call.begun', lands: 'not_landed', arises: (stage: Stage) => killed(stage, 'call.begun') },
-  { of: 'killed at call.answered', lands: 'landed', arises: (stage: Stage) => killed(stage, 'call.answered') },
-  { of: 'whose connection was dropped', lands: 'landed', arises: (stage: Stage) => failed(stage, 'drop') },
-  { of: 'whose charge was answered with 500', lands: 'landed', arises: (stage: Stage) => failed(stage, 'error') },
-  { of: 'whose charge was lost on the way', lands: 'not_landed', arises: (stage: Stage) => failed(stage, 'lose') },
+  { of: 'killed at call.begun', lands: 'not_landed', arises: killed('call.begun'), by: recoveries },
+  { of: 'killed at call.answered', lands: 'landed', arises: killed('call.answered'), by: recoveries },
+  { of: 'whose connection was dropped', lands: 'landed', arises: failed('drop'), by: ['the workers'] },
+  { of: 'whose charge was answered with 500', lands: 'landed', arises: failed('error'), by: ['the workers'] },
+  { of: 'whose charge was lost on the way', lands: 'not_landed', arises: failed('lose'), by: ['the workers'] },
 ] as const
 
-async function killed(stage: Stage, point: CrashPoint): Promise<void> {
-  await stage.dies(point, ride)
-  await stage.lives(leaseOver, sweep)
+function killed(point: CrashPoint): (stage: Stage) => Promise<void> {
+  return async (stage) => {
+    await stage.dies(point, ride)
+    await stage.lives(leaseOver, sweep)
+  }
 }
 
-async function failed(stage: Stage, fault: Fault): Promise<void> {
-  await stage.lives({ do: 'fault', fault }, ride)
+function failed(fault: Fault): (stage: Stage) => Promise<void> {
+  return async (stage) => void (await stage.lives({ do: 'fault', fault }, ride))
 }
 
 /** Whoever finds out is killed too: what was asked is asked again, and what was settled stays settled. */
 export function killedReconcilers(point: Extract<CrashPoint, `reconciler.${string}`>): Scenario[] {
-  return doubts.flatMap(({ of, lands, arises }) =>
-    recoveries.map((recovery) => ({
+  return doubts.flatMap(({ of, lands, arises, by }) =>
+    by.map((recovery) => ({
       title: `the doubt of a ride ${of}, finished by ${recovery}`,
       surroundings: { keys: 'forgotten' },
       async play(stage: Stage) {

@@ -10,7 +10,8 @@ import { startSurvivor } from './survivor-process.js'
 interface Kill {
   readonly point: CrashPoint
   readonly how: string
-  readonly entries: number
+  readonly charges: number
+  readonly receipts: number
 }
 
 /** Kills a real process at every crash point, on this store. */
@@ -34,7 +35,7 @@ export function declareKills(store: string, freshGround: () => Promise<Ground>):
           try {
             const stage = await stageOn(ground, house, surroundings)
             await play(stage)
-            kills.push({ point, how: title, entries: (await stage.ledger()).length })
+            kills.push({ point, how: title, charges: await stage.charges(), receipts: await stage.receipts() })
           } finally {
             await ground.dispose()
           }
@@ -52,7 +53,8 @@ export function declareKills(store: string, freshGround: () => Promise<Ground>):
 function tell(store: string, kills: readonly Kill[]): void {
   const sorted = [...kills].sort((a, b) => crashPoints.indexOf(a.point) - crashPoints.indexOf(b.point))
   const lines = sorted.map(
-    ({ point, how, entries }) => `  ${point.padEnd(19)} SIGKILL on ${store}: ${how}; ledger ${entries}`,
+    ({ point, how, charges, receipts }) =>
+      `  ${point.padEnd(19)} SIGKILL on ${store}: ${how}; the ledger has ${charges} charges, ${receipts} receipts`,
   )
   process.stdout.write(`${lines.join('\n')}\n`)
 }
