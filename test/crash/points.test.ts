@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { crashPoints } from '../../src/kernel/crash-points.js'
+import { crashPoints, onCrashPoint, passing } from '../../src/kernel/crash-points.js'
 import { scenarios } from './scenarios/scenarios.js'
 
 const source = new URL('../../src/', import.meta.url)
@@ -21,4 +21,12 @@ test('every crash point is passed by the code, and every one that is passed is o
 test('every crash point has a process to be killed there', () => {
   const withoutKill = crashPoints.filter((point) => (scenarios[point] ?? []).length === 0)
   expect(withoutKill).toEqual([])
+})
+
+test('whoever listens is told which point is passed, at once', () => {
+  const heard: string[] = []
+  passing('phase.open')
+  onCrashPoint((point) => heard.push(point))
+  passing('call.begun')
+  expect(heard).toEqual(['call.begun'])
 })
