@@ -1,7 +1,7 @@
 import { postgresStore } from 'hapax/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { onPostgres } from '../support/on-postgres.js'
-import { type FreshSchema, fillEffects, freshSchema, recorded, type Sent } from '../support/postgres-schema.js'
+import { type FreshSchema, fill, fillEffects, freshSchema, recorded, type Sent } from '../support/postgres-schema.js'
 
 /** On an outbox of 200,000 analysed effects every statement walks an index, however many of them are done. */
 
@@ -14,8 +14,13 @@ onPostgres('on an outbox of 200,000 effects', (url) => {
 
   beforeAll(async () => {
     given = await freshSchema(url)
+    await fill(given, {
+      count: 20_000,
+      key: `'key-' || i`,
+      status: `CASE i % 100 WHEN 0 THEN 'unknown' ELSE 'completed' END`,
+    })
     await fillEffects(given, 200_000)
-    for (const table of ['effects', 'effect_states'])
+    for (const table of ['records', 'effects', 'effect_states'])
       await given.owner.query(`VACUUM (ANALYZE) ${given.schema}.${table}`)
     sent = await statementsOf(given)
   }, 60_000)
@@ -33,6 +38,7 @@ onPostgres('on an outbox of 200,000 effects', (url) => {
     ['a doubt is resolved', 'resolve'],
     ['an effect is found', 'find'],
     ['an effect is found by its key', 'findByKey'],
+    ['somebody testifies', 'testify'],
     ['the dead are listed', 'list'],
     ['the dead are redriven', 'redrive'],
     ['the reaper deletes', 'reap'],
@@ -53,8 +59,8 @@ onPostgres('on an outbox of 200,000 effects', (url) => {
 /** Lets a store do everything once, and keeps what it sent. */
 async function statementsOf({ owner, schema }: FreshSchema): Promise<Record<string, Sent | undefined>> {
   const { pool, sent } = recorded(owner)
-  const { effects } = postgresStore({ pool, schema, connection: 'direct' })
-  if (effects === undefined) throw new Error('a PostgreSQL store has an outbox')
+  const { effects, calls } = postgresStore({ pool, schema, connection: 'direct' })
+  if (effects === undefined || calls === undefined) throw new Error('a PostgreSQL store has an outbox')
   const result = { providerId: 'p', result: Buffer.from('{}') }
   const claims = await effects.claim({ kinds, limit: 100, leaseMs })
   const [first = { id: 0, fence: 0 }] = claims
@@ -69,6 +75,7 @@ async function statementsOf({ owner, schema }: FreshSchema): Promise<Record<stri
     resolve: () => effects.resolve(first.id, { kind: 'not_landed' }),
     find: () => effects.find(first.id),
     findByKey: () => effects.findByKey('down-7'),
+    testify: () => calls.testify({ downstreamKey: 'down-7', says: 'landed', by: 'operator:ann', why: 'the bill' }),
     list: () => effects.list({ state: 'dead', limit: 100 }),
     redrive: () => effects.redrive([first.id]),
     reap: () => effects.reap(100, 1_000),
