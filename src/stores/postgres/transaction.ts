@@ -9,6 +9,13 @@ import { isFarewell, isUndoneCommit, storeError } from './faults.js'
 import type { Queries } from './queries.js'
 import { type RecordTable, recordTable } from './record-table.js'
 
+interface Surroundings {
+  readonly queries: Queries
+  readonly rowSecurity: RowSecurity
+  /** Looks what became of a COMMIT: the store's own connections, whoever opened the transaction. */
+  readonly readBack: Pick<Connections<unknown>, 'transaction'>
+}
+
 /**
  * Business rows and the record in one commit. The fenced write is the last statement before COMMIT and takes the row's
  * lock only then, so that renewals are never held up by a handler that takes its time.
@@ -18,12 +25,12 @@ import { type RecordTable, recordTable } from './record-table.js'
  * was this one. Nothing is guessed, and nothing is cancelled.
  */
 export async function inTransaction<Tx, T>(
-  connections: Connections<Tx>,
-  { queries, rowSecurity }: { readonly queries: Queries; readonly rowSecurity: RowSecurity },
+  connections: Pick<Connections<Tx>, 'transaction'>,
+  { queries, rowSecurity, readBack }: Surroundings,
   claim: Claim,
   body: (tx: Tx) => Promise<Step<T>>,
 ): Promise<Committed<T>> {
-  const tableOf = async (session: Session<Tx>) =>
+  const tableOf = async (session: Pick<Session<Tx>, 'query'>) =>
     recordTable(queries, await sessionExecutor(session.query, rowSecurity, claim.scope))
 
   let thrown: { readonly byBody: unknown } | undefined
@@ -61,7 +68,7 @@ export async function inTransaction<Tx, T>(
 
   async function isCommitted(committedIn: string): Promise<boolean> {
     try {
-      const found = await connections.transaction(async (session) => (await tableOf(session)).lock(claim))
+      const found = await readBack.transaction(async (session) => (await tableOf(session)).lock(claim))
       return found?.record.claimId === claim.claimId && found.committedIn === committedIn
     } catch (error) {
       throw new HapaxError(
