@@ -1,12 +1,13 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { checkpoint, claimed, completion, failure } from '../../dist/conformance/given.js'
 import { begins, spoken } from '../../dist/stores/postgres/transactions/source.js'
 import { onPostgres } from '../support/on-postgres.js'
-import { ended } from '../support/waiting.js'
+import { postgresWire } from '../support/postgres-wire.js'
+import { bounded, ended, gate } from '../support/waiting.js'
 import { postgresBench } from './postgres-fixtures/bench.js'
 import { claim, name } from './postgres-fixtures/operations.js'
 import { drizzleOnPgFixture, drizzleOnPostgresJsFixture } from './postgres-tools/drizzle.js'
-import type { ToolFixture, ToolNode } from './postgres-tools/fixture.js'
+import { connectionsOfTool, type Place, type ToolFixture, type ToolNode } from './postgres-tools/fixture.js'
 import { knexFixture } from './postgres-tools/knex.js'
 import { kyselyFixture } from './postgres-tools/kysely.js'
 import { pgliteFixture } from './postgres-tools/pglite.js'
@@ -32,8 +33,8 @@ function declare<Tx>(url: string, tool: ToolFixture<Tx>): void {
     const nodes: ToolNode<Tx>[] = []
     afterEach(async () => void (await Promise.all(nodes.splice(0).map((node) => node.end()))))
 
-    const given = async (search = '') => {
-      const node = await tool.connect(`${url}${search}`, bench)
+    const given = async (place: Partial<Place> = {}) => {
+      const node = await tool.connect({ url, bench, options: {}, ...place })
       nodes.push(node)
       await claimed(node.outside, { ...name, claimId: claim.claimId })
       return node
@@ -108,7 +109,7 @@ function declare<Tx>(url: string, tool: ToolFixture<Tx>): void {
     })
 
     test('is bounded by the server, and reads what is committed, whatever the role says', async () => {
-      const node = await given('?options=-c%20default_transaction_isolation%3Dserializable')
+      const node = await given({ url: `${url}?options=-c%20default_transaction_isolation%3Dserializable` })
       await node.store.transaction(claim, async (tx) => {
         expect(await node.ask(tx, 'SHOW transaction_isolation')).toBe('read committed')
         expect(await node.ask(tx, 'SHOW statement_timeout')).toBe('5s')
@@ -117,23 +118,13 @@ function declare<Tx>(url: string, tool: ToolFixture<Tx>): void {
       })
     })
 
-    if (tool.connections === 'many')
-      test.each(['before its last write', 'and its handler went on'] as const)(
-        'whose connection is killed %s is reported, and nothing is half there',
-        async (when) => {
-          const node = await given()
-          const running = node.store.transaction(claim, async (tx) => {
-            await node.ride(tx, 'one')
-            const pid = await node.ask(tx, 'SELECT pg_backend_pid()')
-            await bench.owner.query('SELECT pg_terminate_backend($1, 5000)', [pid])
-            if (when === 'and its handler went on') await node.ride(tx, 'two').catch(() => undefined)
-            return { value: 7, write: answer }
-          })
-          expect(await ended(running)).toMatchObject({ kind: 'threw', error: { code: 'store_failed' } })
-          expect(await node.rides()).toEqual([])
-          expect(await recordIn(node)).toMatchObject({ state: 'in_progress', recoveryPoint: 'started' })
-        },
-      )
+    test('says whose records it is about, where the database asks', async () => {
+      const node = await given({ options: { rowSecurity: 'scope' } })
+      await node.store.transaction(claim, async (tx) => {
+        expect(await node.ask(tx, `SELECT current_setting('hapax.scope')`)).toBe(name.scope)
+        return { value: 7, write: answer }
+      })
+    })
 
     test('that somebody else opened is spoken on, and its values are as PostgreSQL spells them', async () => {
       const { handle } = await given()
@@ -144,5 +135,114 @@ function declare<Tx>(url: string, tool: ToolFixture<Tx>): void {
         { yes: 't', float: '0.1', none: null, text: 'a "b" ?', bytes: '\\x00ff', json: '[1]', number: '1099511627776' },
       ])
     })
+
+    // With a single connection there is nothing to lose, and nobody to see it.
+    if (tool.connections === 'many') declareLosses()
+
+    function declareLosses(): void {
+      const wired = async () => {
+        const wire = await postgresWire(url)
+        onTestFinished(() => wire.close())
+        return { wire, node: await given({ url: wire.url }) }
+      }
+      const commit = (node: ToolNode<Tx>) =>
+        node.store.transaction(claim, async (tx) => {
+          await node.ride(tx, 'one')
+          return { value: 7, write: answer }
+        })
+      const nothingIsThere = async (node: ToolNode<Tx>) => {
+        expect(await node.rides()).toEqual([])
+        expect(await recordIn(node)).toMatchObject({ state: 'in_progress', recoveryPoint: 'started' })
+      }
+
+      test.each(['and its handler says no more', 'and its handler goes on'] as const)(
+        'whose connection is killed %s is reported, and nothing is half there',
+        async (how) => {
+          const node = await given()
+          const running = node.store.transaction(claim, async (tx) => {
+            await node.ride(tx, 'one')
+            const pid = await node.ask(tx, 'SELECT pg_backend_pid()')
+            await bench.owner.query('SELECT pg_terminate_backend($1, 5000)', [pid])
+            if (how === 'and its handler goes on') await node.ride(tx, 'two').catch(() => undefined)
+            return { value: 7, write: answer }
+          })
+          expect(await ended(running)).toMatchObject({ kind: 'threw', error: { code: 'store_failed' } })
+          await nothingIsThere(node)
+        },
+      )
+
+      test('whose COMMIT is not answered is answered as committed, because the record says so', async () => {
+        const { wire, node } = await wired()
+        wire.rule(({ word }) => (word === 'COMMIT' ? 'cut after' : 'pass'))
+        expect(await ended(commit(node))).toMatchObject({ kind: 'answered', answer: { value: 7 } })
+        expect(await node.rides()).toEqual(['one'])
+        expect(await recordIn(node)).toMatchObject({ state: 'completed' })
+      })
+
+      test('whose COMMIT never reaches the server throws, and nothing is half there', async () => {
+        const { wire, node } = await wired()
+        wire.rule(({ word }) => (word === 'COMMIT' ? 'cut before' : 'pass'))
+        expect(await ended(commit(node))).toMatchObject({ kind: 'threw', error: { code: 'store_failed' } })
+        await nothingIsThere(node)
+      })
+
+      test('whose COMMIT a constraint refuses throws, and nothing is half there', async () => {
+        const node = await given()
+        await bench.owner.query(
+          `ALTER TABLE ${bench.schema}.rides ADD CONSTRAINT once UNIQUE (name) DEFERRABLE INITIALLY DEFERRED`,
+        )
+        onTestFinished(
+          async () => void (await bench.owner.query(`ALTER TABLE ${bench.schema}.rides DROP CONSTRAINT once`)),
+        )
+        const running = node.store.transaction(claim, async (tx) => {
+          for (const ride of ['one', 'one'])
+            await node.ask(tx, `INSERT INTO ${bench.schema}.rides VALUES ('${ride}') RETURNING 1`)
+          return { value: 7, write: answer }
+        })
+        expect(await ended(running)).toMatchObject({ kind: 'threw', error: { code: '23505' } })
+        await nothingIsThere(node)
+      })
+
+      test('that a statement nobody waited for spoils behind its last write is not taken for committed', async () => {
+        const { wire, node } = await wired()
+        const last = gate()
+        wire.rule(({ text }) => {
+          if (text.includes('UPDATE')) last.open()
+          return 'pass'
+        })
+        const running = node.store.transaction(claim, async (tx) => {
+          await node.ride(tx, 'one')
+          void last.opened.then(() => node.ask(tx, 'SELECT 1 / 0')).catch(() => undefined)
+          return { value: 7, write: answer }
+        })
+        expect(await ended(running)).toMatchObject({ kind: 'threw', error: { code: 'transaction_ended' } })
+        await nothingIsThere(node)
+      })
+
+      test('that gets no connection in time gives up, and its handler does not run later', async () => {
+        const node = await given({ options: { statementTimeout: '300ms' } })
+        const release = gate()
+        const begin = begins(node.handle)
+        const taken = Array.from({ length: connectionsOfTool }, () => gate())
+        const holders = taken.map(({ open }) =>
+          begin(async () => {
+            open()
+            await release.opened
+          }),
+        )
+        await bounded(Promise.all(taken.map(({ opened }) => opened)), 'all connections to be taken')
+        let runs = 0
+        const running = node.store.transaction(claim, async () => {
+          runs += 1
+          return { value: 7, write: answer }
+        })
+        expect(await ended(running)).toMatchObject({ kind: 'threw', error: { code: 'store_busy' } })
+        release.open()
+        await Promise.all(holders)
+        await begin(async () => undefined)
+        expect(runs).toBe(0)
+        await nothingIsThere(node)
+      })
+    }
   })
 }

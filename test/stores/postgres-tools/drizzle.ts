@@ -4,15 +4,16 @@ import { pgSchema, text } from 'drizzle-orm/pg-core'
 import { drizzle as onPostgresJs, type PostgresJsDatabase } from 'drizzle-orm/postgres-js'
 import type { TransactionFrom } from 'hapax/postgres'
 import postgres from 'postgres'
-import { firstOf, onServer, poolOn, type ToolFixture } from './fixture.js'
+import { connectionsOfTool, firstOf, onServer, poolOn, type ToolFixture } from './fixture.js'
 
 export const drizzleOnPgFixture: ToolFixture<TransactionFrom<NodePgDatabase>> = {
   name: 'Drizzle on pg',
   connections: 'many',
-  async connect(url, bench) {
+  async connect(place) {
+    const { url, bench } = place
     const pool = poolOn(url)
     const handle: NodePgDatabase = onPg(pool)
-    return onServer(url, bench, {
+    return onServer(place, {
       handle,
       ride: (tx, name) => tx.insert(ridesIn(bench.schema)).values({ name }),
       ask: async (tx, statement) => firstOf((await tx.execute(sql.raw(statement))).rows[0]),
@@ -24,10 +25,11 @@ export const drizzleOnPgFixture: ToolFixture<TransactionFrom<NodePgDatabase>> = 
 export const drizzleOnPostgresJsFixture: ToolFixture<TransactionFrom<PostgresJsDatabase>> = {
   name: 'Drizzle on postgres.js',
   connections: 'many',
-  async connect(url, bench) {
-    const client = postgres(url, { max: 2, prepare: false, fetch_types: false })
+  async connect(place) {
+    const { url, bench } = place
+    const client = postgres(url, { max: connectionsOfTool, prepare: false, fetch_types: false })
     const handle: PostgresJsDatabase = onPostgresJs(client)
-    return onServer(url, bench, {
+    return onServer(place, {
       handle,
       ride: (tx, name) => tx.insert(ridesIn(bench.schema)).values({ name }),
       ask: async (tx, statement) => firstOf((await tx.execute(sql.raw(statement)))[0]),

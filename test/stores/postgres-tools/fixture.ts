@@ -1,5 +1,11 @@
 import type { Store } from 'hapax'
-import { type PostgresStore, postgresStore, type TransactionFrom, type TransactionSource } from 'hapax/postgres'
+import {
+  type PostgresStore,
+  type PostgresStoreOptions,
+  postgresStore,
+  type TransactionFrom,
+  type TransactionSource,
+} from 'hapax/postgres'
 import pg from 'pg'
 import type { PostgresBench } from '../postgres-fixtures/bench.js'
 
@@ -9,8 +15,18 @@ export interface ToolFixture<Tx> {
   /** Where there is only one connection, nobody can look or act while a transaction is open. */
   readonly connections: 'many' | 'one'
   /** A node whose handlers are given this tool's transactions, with connections of its own. */
-  connect(url: string, bench: PostgresBench): Promise<ToolNode<Tx>>
+  connect(place: Place): Promise<ToolNode<Tx>>
 }
+
+export interface Place {
+  /** Where the tool connects to: the server, or a wire in front of it. */
+  readonly url: string
+  readonly bench: PostgresBench
+  readonly options: Omit<PostgresStoreOptions<pg.Pool>, 'pool' | 'schema'>
+}
+
+/** As many as a tool may have at once. */
+export const connectionsOfTool = 2
 
 export interface ToolNode<Tx> {
   readonly store: PostgresStore<Tx>
@@ -28,14 +44,15 @@ export interface ToolNode<Tx> {
 
 /** A node on the server: the store's own steps by pg, and the transactions by the tool. */
 export function onServer<Source extends TransactionSource & object>(
-  url: string,
-  { schema, outside, rides }: PostgresBench,
+  { bench: { url, schema, outside, rides }, options }: Place,
   tool: Pick<ToolNode<TransactionFrom<Source>>, 'ride' | 'ask' | 'end'> & { readonly handle: Source },
 ): ToolNode<TransactionFrom<Source>> {
   const pool = poolOn(url)
   return {
     ...tool,
-    store: postgresStore({ pool, schema, transactions: tool.handle }) as PostgresStore<TransactionFrom<Source>>,
+    store: postgresStore({ ...options, pool, schema, transactions: tool.handle }) as PostgresStore<
+      TransactionFrom<Source>
+    >,
     outside,
     rides,
     end: () => Promise.all([tool.end(), pool.end()]),
@@ -44,7 +61,7 @@ export function onServer<Source extends TransactionSource & object>(
 
 /** As the guide has it: a connection that is lost says so by an event, and somebody must hear it. */
 export function poolOn(url: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: 2 })
+  const pool = new pg.Pool({ connectionString: url, max: connectionsOfTool })
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool

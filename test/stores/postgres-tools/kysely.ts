@@ -8,9 +8,10 @@ interface Tables {
 export const kyselyFixture: ToolFixture<Transaction<Tables>> = {
   name: 'Kysely',
   connections: 'many',
-  async connect(url, bench) {
+  async connect(place) {
+    const { url, bench } = place
     const handle = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: poolOn(url) }) })
-    return onServer(url, bench, {
+    return onServer(place, {
       handle,
       ride: (tx, name) => tx.withSchema(bench.schema).insertInto('rides').values({ name }).execute(),
       ask: async (tx, statement) => firstOf((await tx.executeQuery(CompiledQuery.raw(statement))).rows[0]),

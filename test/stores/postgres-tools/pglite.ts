@@ -7,10 +7,10 @@ import { firstOf, type ToolFixture } from './fixture.js'
 export const pgliteFixture: ToolFixture<Transaction> = {
   name: 'PGlite',
   connections: 'one',
-  async connect(url) {
+  async connect({ url, options: asked }) {
     const handle = await started()
     if (url.includes('serializable')) await handle.exec(`SET default_transaction_isolation = 'serializable'`)
-    const options = { pool: handle, durability: 'unchecked' } as const
+    const options = { ...asked, pool: handle, durability: 'unchecked' } as const
     return {
       handle,
       store: postgresStore({ ...options, transactions: handle }),

@@ -1,5 +1,5 @@
 import { DataSource, type EntityManager, EntitySchema } from 'typeorm'
-import { firstOf, onServer, type ToolFixture } from './fixture.js'
+import { connectionsOfTool, firstOf, onServer, type ToolFixture } from './fixture.js'
 
 interface Ride {
   readonly name: string
@@ -8,16 +8,17 @@ interface Ride {
 export const typeOrmFixture: ToolFixture<EntityManager> = {
   name: 'TypeORM',
   connections: 'many',
-  async connect(url, bench) {
+  async connect(place) {
+    const { url, bench } = place
     const rides = new EntitySchema<Ride>({
       name: 'Ride',
       schema: bench.schema,
       tableName: 'rides',
       columns: { name: { type: 'text', primary: true } },
     })
-    const handle = new DataSource({ type: 'postgres', url, entities: [rides], poolSize: 2 })
+    const handle = new DataSource({ type: 'postgres', url, entities: [rides], poolSize: connectionsOfTool })
     await handle.initialize()
-    return onServer(url, bench, {
+    return onServer(place, {
       handle,
       ride: (tx, name) => tx.getRepository(rides).insert({ name }),
       ask: async (tx, statement) => firstOf((await tx.query(statement))[0]),
