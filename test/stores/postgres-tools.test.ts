@@ -159,14 +159,20 @@ function declare<Tx>(url: string, tool: ToolFixture<Tx>): void {
         'whose connection is killed %s is reported, and nothing is half there',
         async (how) => {
           const node = await given()
+          const over = gate()
           const running = node.store.transaction(claim, async (tx) => {
             await node.ride(tx, 'one')
             const pid = await node.ask(tx, 'SELECT pg_backend_pid()')
             await bench.owner.query('SELECT pg_terminate_backend($1, 5000)', [pid])
-            if (how === 'and its handler goes on') await node.ride(tx, 'two').catch(() => undefined)
+            // By then this side has heard of it, too.
+            await bench.owner.query('SELECT 1')
+            if (how === 'and its handler goes on')
+              for (const ride of ['two', 'three']) await node.ride(tx, ride).catch(() => undefined)
+            over.open()
             return { value: 7, write: answer }
           })
           expect(await ended(running)).toMatchObject({ kind: 'threw', error: { code: 'store_failed' } })
+          await bounded(over.opened, 'the handler to end')
           await nothingIsThere(node)
         },
       )

@@ -1,7 +1,6 @@
 import { sleep, systemClock } from '../../../kernel/clock.js'
 import type { SqlValue } from '../../sql/row.js'
-import { isLoss } from '../faults.js'
-import { reasonOf } from './reason.js'
+import { type Course, guarded, type PostgresJsTransaction } from '../postgres-js.js'
 import { has, type Tool } from './tool.js'
 
 interface Drizzle {
@@ -13,6 +12,8 @@ interface Drizzle {
 }
 
 interface DrizzleTransaction {
+  /** Where it keeps the client library's own transaction. */
+  readonly session?: { client?: unknown }
   /** Some of its drivers give the rows themselves, others a result that has them. */
   execute(query: Built): PromiseLike<readonly unknown[] | { readonly rows: readonly unknown[] }>
 }
@@ -39,29 +40,41 @@ function begun<T>(db: Drizzle, body: (tx: DrizzleTransaction) => Promise<T>): Pr
 }
 
 function isOnPostgresJs({ $client }: Drizzle): boolean {
-  return typeof $client === 'function' && has($client, 'unsafe', 'begin')
+  return isPostgresJs($client, 'begin')
+}
+
+function isPostgresJs(given: unknown, opens: 'begin' | 'savepoint'): given is PostgresJsTransaction {
+  return typeof given === 'function' && has(given, 'unsafe', opens)
 }
 
 /**
- * Asked to roll back on a connection that is gone, postgres.js would write to nobody and end the process. So there the
- * function is left where it stands, and only its caller hears of it.
+ * Whatever is sent on a connection that is gone, postgres.js writes to nobody, and ends the process. So nothing passes
+ * once it is over, and a function whose connection is lost is left where it stands: no ROLLBACK follows, and only its
+ * caller hears of it.
  */
 function leftWhenLost<T>(db: Drizzle, body: (tx: DrizzleTransaction) => Promise<T>): Promise<T> {
+  const course: Course = { stage: 'open', open: 0, sentAt: systemClock.elapsed(), silence }
+  const isOver = () => course.stage === 'over'
   return new Promise((resolve, reject) => {
-    let isLost = false
-    const left = async (tx: DrizzleTransaction) => {
+    const guardedBody = async (tx: DrizzleTransaction) => {
+      const { session } = tx
+      if (session !== undefined && isPostgresJs(session.client, 'savepoint'))
+        session.client = guarded(session.client, course, () => !isOver())
       try {
         return await body(tx)
       } catch (error) {
         await sleep(systemClock, 0)
-        if (!isLost && !isLoss(reasonOf(error))) throw error
+        if (!isOver()) throw error
         reject(error)
         return new Promise<never>(() => {})
       }
     }
-    begun(db, left).then(resolve, (error) => {
-      isLost = true
+    begun(db, guardedBody).then(resolve, (error) => {
+      course.stage = 'over'
       reject(error)
     })
   })
 }
+
+/** The server bounds a handler's statements here. */
+const silence = { owes: () => undefined, answered: () => undefined }
