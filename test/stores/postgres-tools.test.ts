@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { checkpoint, claimed, completion, failure } from '../../dist/conformance/given.js'
 import { begins, spoken } from '../../dist/stores/postgres/transactions/source.js'
 import { onPostgres } from '../support/on-postgres.js'
@@ -31,6 +31,7 @@ function declare<Tx>(url: string, tool: ToolFixture<Tx>): void {
   describe(`by ${tool.name}`, () => {
     const bench = postgresBench(url)
     const nodes: ToolNode<Tx>[] = []
+    beforeAll(async () => void (await tool.prepare?.()), 60_000)
     afterEach(async () => void (await Promise.all(nodes.splice(0).map((node) => node.end()))))
 
     const given = async (place: Partial<Place> = {}) => {

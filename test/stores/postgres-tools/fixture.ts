@@ -14,6 +14,8 @@ export interface ToolFixture<Tx> {
   readonly name: string
   /** Where there is only one connection, nobody can look or act while a transaction is open. */
   readonly connections: 'many' | 'one'
+  /** What takes long and is done once. */
+  prepare?(): Promise<unknown>
   /** A node whose handlers are given this tool's transactions, with connections of its own. */
   connect(place: Place): Promise<ToolNode<Tx>>
 }

@@ -7,6 +7,7 @@ import { firstOf, type ToolFixture } from './fixture.js'
 export const pgliteFixture: ToolFixture<Transaction> = {
   name: 'PGlite',
   connections: 'one',
+  prepare: started,
   async connect({ url, options: asked }) {
     const handle = await started()
     if (url.includes('serializable')) await handle.exec(`SET default_transaction_isolation = 'serializable'`)
@@ -29,7 +30,7 @@ let starting: Promise<PGlite> | undefined
 /** One for all tests, since to start it takes seconds. It ends with their process. */
 function started(): Promise<PGlite> {
   starting ??= (async () => {
-    const db = new PGlite()
+    const db = await PGlite.create()
     await db.exec('CREATE TABLE rides (name text NOT NULL)')
     await migratePostgres({ pool: db })
     return db

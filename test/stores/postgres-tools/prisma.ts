@@ -23,6 +23,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 export const prismaFixture: ToolFixture<Omit<PrismaRides, ITXClientDenyList>> = {
   name: 'Prisma',
   connections: 'many',
+  prepare: generated,
   async connect(place) {
     const { url, bench } = place
     const PrismaClient = await generated()

@@ -47,8 +47,7 @@ export function spoken(tx: unknown): Speaks {
   return speaking(speaker, tx as object)
 }
 
-/** The same on anything that takes a statement. */
-export function speaking<On extends object>({ say }: Pick<Speaker<On>, 'say'>, on: On): Speaks {
+function speaking<On extends object>({ say }: Pick<Speaker<On>, 'say'>, on: On): Speaks {
   return {
     async query(query, values) {
       try {
