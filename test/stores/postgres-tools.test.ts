@@ -228,25 +228,34 @@ function declare<Tx>(url: string, tool: ToolFixture<Tx>): void {
 
       test('that gets no connection in time gives up, and its handler does not run later', async () => {
         const node = await given({ options: { statementTimeout: '300ms' } })
-        const release = gate()
         const begin = begins(node.handle)
-        const taken = Array.from({ length: connectionsOfTool }, () => gate())
-        const holders = taken.map(({ open }) =>
-          begin(async () => {
-            open()
-            await release.opened
-          }),
-        )
-        await bounded(Promise.all(taken.map(({ opened }) => opened)), 'all connections to be taken')
+        /** Has all connections of the tool at once. */
+        const hold = async () => {
+          const release = gate()
+          const taken = Array.from({ length: connectionsOfTool }, () => gate())
+          const holders = taken.map(({ open }) =>
+            begin(() => {
+              open()
+              return release.opened
+            }),
+          )
+          await bounded(Promise.all(taken.map(({ opened }) => opened)), 'all connections to be taken')
+          return async () => {
+            release.open()
+            await Promise.all(holders)
+          }
+        }
+        const release = await hold()
         let runs = 0
         const running = node.store.transaction(claim, async () => {
           runs += 1
           return { value: 7, write: answer }
         })
         expect(await ended(running)).toMatchObject({ kind: 'threw', error: { code: 'store_busy' } })
-        release.open()
-        await Promise.all(holders)
-        await begin(async () => undefined)
+        await release()
+        // Whoever came late had its turn by then.
+        const releaseAgain = await hold()
+        await releaseAgain()
         expect(runs).toBe(0)
         await nothingIsThere(node)
       })
