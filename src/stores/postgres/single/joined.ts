@@ -1,9 +1,8 @@
-import { HapaxError } from '../../../kernel/errors.js'
-import type { SqlValue } from '../../sql/row.js'
-import { named, type Query, type Session, type Undoable } from '../connections.js'
+import type { Session, Undoable } from '../connections.js'
 import { storeError } from '../faults.js'
 import type { OpenCommit } from '../in-one-commit.js'
 import type { PostgresJsTransaction } from '../postgres-js.js'
+import { spoken } from '../transactions/source.js'
 import { byNesting, bySavepoint, type Nesting } from '../undoable.js'
 
 /**
@@ -47,12 +46,12 @@ interface Joining<Tx> {
 function joining<Tx>(given: unknown): Joining<Tx> {
   if (isPostgresJs(given)) {
     const inner = (tx: Tx) => ({
-      query: postgresJsQuery(tx as PostgresJsTransaction),
+      query: spoken(tx).query,
       undoable: byNesting<Tx>(tx as Nesting),
     })
     return { outer: byNesting<Tx>(given), inner }
   }
-  const query = spokenQuery(given)
+  const { query } = spoken(given)
   const tx = given as Tx
   const inner = () => ({ query, undoable: bySavepoint(tx, query, 'hapax_rows') })
   return { outer: bySavepoint(tx, query, 'hapax_single'), inner }
@@ -62,33 +61,3 @@ function isPostgresJs(given: unknown): given is PostgresJsTransaction & Nesting 
   const { unsafe, savepoint } = (given ?? {}) as { unsafe?: unknown; savepoint?: unknown }
   return typeof unsafe === 'function' && typeof savepoint === 'function'
 }
-
-function postgresJsQuery(sql: PostgresJsTransaction): Session<unknown>['query'] {
-  return async (query, values) => {
-    const rows = (await sql
-      .unsafe(query.text, [...values] as never[], { prepare: false })
-      .raw()) as (Uint8Array | null)[][]
-    return rows.map((row) =>
-      named(
-        query,
-        row.map((value) => value && Buffer.from(value).toString()),
-      ),
-    )
-  }
-}
-
-/** A `pg` client. */
-function spokenQuery(given: unknown): Session<unknown>['query'] {
-  const client = given as { query?: (config: object) => Promise<{ readonly rows: (string | null)[][] }> }
-  if (typeof client?.query !== 'function')
-    throw new HapaxError(
-      'store_unknown',
-      'This is no transaction that is known here. Give a pg client, or the sql of postgres.js.',
-    )
-  return async (query: Query, values: readonly SqlValue[]) => {
-    const { rows } = (await client.query?.({ text: query.text, values: [...values], ...raw })) ?? { rows: [] }
-    return rows.map((row) => named(query, row))
-  }
-}
-
-const raw = { rowMode: 'array', types: { getTypeParser: () => (value: string) => value } } as const
