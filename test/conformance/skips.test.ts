@@ -23,6 +23,22 @@ const allowed = {
     'a claim in doubt ends no phase in a transaction',
     'the last claim may complete a doubt in a transaction, with its row',
     'transactions of many claims at once each commit their own row and record',
+    'one transaction shows its row and its answer together',
+    'its body is given the claim and the record as they would be',
+    'while its body runs nobody else sees a row or a record of it',
+    'a body that throws leaves nothing, throws the same, and the next request runs',
+    'an answer whose rows are undone is stored without them',
+    'a duplicate that comes at the same time never runs the body again',
+    'a duplicate of normal mode that comes while the body runs does not run',
+    'requests with keys of their own each commit their own row and answer',
+    'another request under the key is judged, and its body does not run',
+    'what normal mode holds is judged, and nothing of it changes',
+    'a doubt is judged, and so is the run-out lease that becomes one',
+    'what failed before goes on under the next fence, and stays failed if the body throws',
+    'a key that expired is the next generation, or refused where the policy says so',
+    'whoever wants to be told that a key is new is told, and nothing is taken',
+    'the effects of one transaction commit with it, and not without it',
+    'an answer whose rows are undone leaves no effect',
     'an effect comes to its worker as it was written',
     'workers that claim at once never get the same effect, and leave none',
     'a claim takes as many as it was told, those first that were due first',
@@ -117,7 +133,7 @@ test('a harness that neither offers a capability nor says why not is told so', a
   const needy = storeConformance(silent).filter(({ name }) => allowed.memory.includes(name))
   expect(needy).toHaveLength(allowed.memory.length)
   for (const { run } of needy)
-    await expect(run()).rejects.toThrow(/neither offers "(transactions|cut|effects|inbox)" nor says/)
+    await expect(run()).rejects.toThrow(/neither offers "(transactions|cut|effects|inbox|single)" nor says/)
 })
 
 function skippedBy(cases: ReturnType<typeof storeConformance>): readonly string[] {
