@@ -1,5 +1,8 @@
+import type { CallStore } from '../../engine/call-store.js'
+import type { EffectStore } from '../../engine/effect-store.js'
 import type { Finding } from '../../engine/finding.js'
-import type { DatabaseStore } from '../../engine/store.js'
+import type { InboxStore } from '../../engine/inbox-store.js'
+import type { DatabaseStore, Store } from '../../engine/store.js'
 import { type Duration, parseDuration } from '../../kernel/duration.js'
 import { HapaxError } from '../../kernel/errors.js'
 import { defaults } from '../../kernel/limits.js'
@@ -65,6 +68,10 @@ export interface PostgresStoreOptions<Client extends PostgresClient, Source exte
 }
 
 export interface PostgresStore<Tx> extends DatabaseStore<Tx> {
+  readonly single: NonNullable<Store<Tx>['single']>
+  readonly calls: CallStore
+  readonly effects: EffectStore<Tx>
+  readonly inbox: InboxStore<Tx>
   readonly examine: () => Promise<readonly Finding[]>
 }
 

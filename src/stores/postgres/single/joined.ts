@@ -1,7 +1,6 @@
 import type { Session, Undoable } from '../connections.js'
 import { storeError } from '../faults.js'
 import type { OpenCommit } from '../in-one-commit.js'
-import type { PostgresJsTransaction } from '../postgres-js.js'
 import { spoken } from '../transactions/source.js'
 import { byNesting, bySavepoint, type Nesting } from '../undoable.js'
 
@@ -42,22 +41,21 @@ interface Joining<Tx> {
   readonly inner: (tx: Tx) => { readonly query: Session<Tx>['query']; readonly undoable: Undoable<Tx> }
 }
 
-/** The one place that knows whose transaction it is: how it is spoken on, and how a part of it is undone. */
+/** By statements wherever they do; postgres.js wants to know of a savepoint. */
 function joining<Tx>(given: unknown): Joining<Tx> {
-  if (isPostgresJs(given)) {
-    const inner = (tx: Tx) => ({
-      query: spoken(tx).query,
-      undoable: byNesting<Tx>(tx as Nesting),
-    })
+  const tx = given as Tx
+  if (isNesting(given)) {
+    const inner = (tx: Tx) => ({ query: spoken(tx).query, undoable: byNesting<Tx>(tx as Nesting) })
     return { outer: byNesting<Tx>(given), inner }
   }
   const { query } = spoken(given)
-  const tx = given as Tx
-  const inner = () => ({ query, undoable: bySavepoint(tx, query, 'hapax_rows') })
-  return { outer: bySavepoint(tx, query, 'hapax_single'), inner }
+  return {
+    outer: bySavepoint(tx, query, 'hapax_single'),
+    inner: () => ({ query, undoable: bySavepoint(tx, query, 'hapax_rows') }),
+  }
 }
 
-function isPostgresJs(given: unknown): given is PostgresJsTransaction & Nesting {
+function isNesting(given: unknown): given is Nesting {
   const { unsafe, savepoint } = (given ?? {}) as { unsafe?: unknown; savepoint?: unknown }
   return typeof unsafe === 'function' && typeof savepoint === 'function'
 }
