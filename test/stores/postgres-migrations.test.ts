@@ -15,6 +15,9 @@ import { claimed } from './given.js'
 const released = {
   '0001-records': '94de0e1e9eb2e2797319d2359933eec61553eaf40e39e828bc35037c99e793ae',
   '0002-active-keys': '23e941be4dac492ea024df4f2c24799fd639b94ccc3e82a0ac46bba7404d68db',
+  '0003-work': '92c8de49ad72271ff5494486cf2a857aa2c73d590b160140092749dcd76b71c1',
+  '0004-effects': 'c583925346a2b2192e16b7e79fd68c0b08fdfb1a979465ef439596bdc4ea3b1c',
+  '0005-inbox': '81cd55385c7e2dd0ac69d6c691be1d332d1d020c2a9ddfad12a8a5f44733e385',
 }
 
 test('no released migration was edited, and each has the next number', () => {
@@ -76,8 +79,11 @@ onPostgres('migrations', (url) => {
 
   test('a schema of the first release is brought to this one, and keeps what it holds', async () => {
     const { owner: pool, schema, node } = await schemaOfTest(url)
-    await pool.query(`DROP INDEX ${schema}.records_active; DELETE FROM ${schema}.migrations WHERE version > 1`)
     const claim = await claimed(node().store, 'k')
+    await pool.query(`DROP TABLE ${['calls', 'testimonies', 'effects', 'effect_states', 'webhook_events'].map((name) => `${schema}.${name}`).join(', ')};
+      ALTER TABLE ${schema}.records DROP COLUMN is_begun, DROP COLUMN has_effects, DROP COLUMN looks, DROP COLUMN doubted_at;
+      DROP INDEX ${schema}.records_active, ${schema}.records_resumable, ${schema}.records_due;
+      DELETE FROM ${schema}.migrations WHERE version > 1`)
     expect(await migratePostgres({ pool, schema })).toEqual({ schema, from: 1, to, migrations: all.slice(1) })
     const { store } = node()
     await store.open()

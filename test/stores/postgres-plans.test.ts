@@ -3,7 +3,7 @@ import { postgresStore } from 'hapax/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkpoint, completion, leaseMs } from '../../dist/conformance/given.js'
 import { onPostgres } from '../support/on-postgres.js'
-import { type FreshSchema, fill, freshSchema, recorded, type Sent } from '../support/postgres-schema.js'
+import { type FreshSchema, fill, fillEffects, freshSchema, recorded, type Sent } from '../support/postgres-schema.js'
 import { claimed, reservation } from './given.js'
 
 /** On 200,000 analysed rows every statement that the store sends walks an index, and the one that was made for it. */
@@ -30,7 +30,9 @@ onPostgres('on 200,000 rows', (url) => {
   beforeAll(async () => {
     given = await freshSchema(url)
     await fill(given, { count: rows, ...mix })
-    await given.owner.query(`VACUUM (ANALYZE) ${given.schema}.records`)
+    await fillEffects(given, rows)
+    for (const table of ['records', 'effects', 'effect_states'])
+      await given.owner.query(`VACUUM (ANALYZE) ${given.schema}.${table}`)
     sent = await statementsOf(given)
   }, 60_000)
 
@@ -41,6 +43,7 @@ onPostgres('on 200,000 rows', (url) => {
     { node: 'Index Scan', index },
     { node: 'Index Scan', index: 'records_pkey' },
   ]
+  const ofOpenEffects = { node: 'Index Only Scan', index: 'effect_states_open' }
   const batches = [
     ['the sweeper looks', 'sweep', 'records_open'],
     ['the reaper buries', 'bury', 'records_expires'],
@@ -53,7 +56,9 @@ onPostgres('on 200,000 rows', (url) => {
     ['a record is removed', 'remove', found],
     ['a lease is renewed', 'renew', found],
     ['an answer is stored', 'complete', found],
-    ...batches.map(([when, statement, index]) => [when, statement, batch(index)] as const),
+    ['the sweeper looks', 'sweep', batch('records_open')],
+    ['the reaper buries', 'bury', [...batch('records_expires').toSpliced(1, 0, ofOpenEffects)]],
+    ['the reaper deletes', 'forget', batch('records_tombstones')],
     ['a tenant is listed', 'list by scope', [{ node: 'Index Scan', index: 'records_scope' }]],
     ['a tenant is listed by state', 'list by scope and state', [{ node: 'Index Scan', index: 'records_scope' }]],
     ['everything is listed', 'list', [{ node: 'Index Scan', index: 'records_pkey' }]],

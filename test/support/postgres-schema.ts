@@ -140,6 +140,27 @@ export async function fill({ owner, schema }: FreshSchema, rows: Rows): Promise<
   )
 }
 
+/** An outbox after a while: nearly all of it is done, a little is due, leased, in doubt or dead, and a tenth has an order. */
+export async function fillEffects({ owner, schema }: FreshSchema, count: number): Promise<void> {
+  await owner.query(
+    `WITH e AS (INSERT INTO ${schema}.effects (record_id, scope_id, operation, generation, phase, sequence, kind, payload,
+      downstream_key, ordering, created_at)
+    SELECT i, 'tenant-' || i % 500, 'rides.create', 1, 'finished', 1, 'kind-' || i % 5, convert_to('{"id":' || i || '}', 'UTF8'),
+      'down-' || i, CASE WHEN i % 10 = 0 THEN 'ride ' || i % 5000 END, now()
+    FROM generate_series(1, $1::int) i RETURNING id, record_id, scope_id, kind, ordering)
+    INSERT INTO ${schema}.effect_states (effect_id, record_id, scope_id, kind, ordering, state, due_at, leased_until, on_lease_over,
+      reconcile_after, finished_at, fence)
+    SELECT id, record_id, scope_id, kind, scope_id || ' ' || ordering, state, now() - (id % 1000) * interval '1 second',
+      CASE state WHEN 'leased' THEN now() + (id % 60 - 10) * interval '1 second' END,
+      CASE WHEN id % 2 = 0 THEN 'resume' ELSE 'doubt' END,
+      CASE state WHEN 'unknown' THEN now() + (id % 60 - 10) * interval '1 second' END,
+      CASE state WHEN 'done' THEN now() - (id % 100) * interval '1 hour' END, 1
+    FROM (SELECT *, CASE WHEN id % 100 < 90 THEN 'done' WHEN id % 100 < 96 THEN 'ready' WHEN id % 100 < 98 THEN 'leased'
+      WHEN id % 100 < 99 THEN 'unknown' ELSE 'dead' END AS state FROM e) e`,
+    [count],
+  )
+}
+
 /** A statement as the store sent it. */
 export interface Sent {
   readonly text: string

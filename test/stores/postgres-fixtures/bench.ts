@@ -50,7 +50,8 @@ export function postgresBench(url: string): PostgresBench {
   afterEach(async () => {
     // A client whose connection was cut takes a while to end: that is awaited once, for all of them.
     endings.push(...nodes.splice(0).map((node) => node.end()))
-    await owner.query(`DELETE FROM ${schema}.records`)
+    for (const table of ['records', 'calls', 'testimonies', 'effects', 'effect_states', 'webhook_events'])
+      await owner.query(`DELETE FROM ${schema}.${table}`)
     await owner.query(`DELETE FROM ${rides.table}`)
     await setTime(noon)
   })

@@ -1,0 +1,119 @@
+import { postgresStore } from 'hapax/postgres'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { onPostgres } from '../support/on-postgres.js'
+import { type FreshSchema, fillEffects, freshSchema, recorded, type Sent } from '../support/postgres-schema.js'
+
+/** On an outbox of 200,000 analysed effects every statement walks an index, however many of them are done. */
+
+const leaseMs = 10_000
+const kinds = ['kind-1', 'kind-2']
+
+onPostgres('on an outbox of 200,000 effects', (url) => {
+  let given: FreshSchema
+  let sent: Record<string, Sent | undefined>
+
+  beforeAll(async () => {
+    given = await freshSchema(url)
+    await fillEffects(given, 200_000)
+    for (const table of ['effects', 'effect_states'])
+      await given.owner.query(`VACUUM (ANALYZE) ${given.schema}.${table}`)
+    sent = await statementsOf(given)
+  }, 60_000)
+
+  afterAll(() => given?.dispose())
+
+  test.each([
+    ['effects are claimed', 'claim'],
+    ['a call begins', 'begin'],
+    ['leases are renewed', 'renew'],
+    ['a result is kept', 'record'],
+    ['claims end', 'settle'],
+    ['the sweeper looks', 'sweep'],
+    ['doubts are looked at', 'doubts'],
+    ['a doubt is resolved', 'resolve'],
+    ['an effect is found', 'find'],
+    ['an effect is found by its key', 'findByKey'],
+    ['the dead are listed', 'list'],
+    ['the dead are redriven', 'redrive'],
+    ['the reaper deletes', 'reap'],
+  ])('when %s, no table is read through', async (_, statement) => {
+    const plan = await planOf(given, sent[statement])
+    expect(scansOf(plan).length).toBeGreaterThan(0)
+    expect(scansOf(plan).filter((scan) => scan.startsWith('Seq Scan'))).toEqual([])
+  })
+
+  test('a worker that claims reads hardly more than what it gets', async () => {
+    const plan = await planOf(given, sent.claim, 'ANALYZE, ')
+    expect(scansOf(plan)).toContain('Index Scan on effect_states_ready')
+    // Three kinds in five are not asked for, and some of an order are held up.
+    expect(readInVain(plan)).toBeLessThan(1_000)
+  })
+})
+
+/** Lets a store do everything once, and keeps what it sent. */
+async function statementsOf({ owner, schema }: FreshSchema): Promise<Record<string, Sent | undefined>> {
+  const { pool, sent } = recorded(owner)
+  const { effects } = postgresStore({ pool, schema, connection: 'direct' })
+  if (effects === undefined) throw new Error('a PostgreSQL store has an outbox')
+  const result = { providerId: 'p', result: Buffer.from('{}') }
+  const claims = await effects.claim({ kinds, limit: 100, leaseMs })
+  const [first = { id: 0, fence: 0 }] = claims
+  const steps: Record<string, () => Promise<unknown>> = {
+    claim: () => effects.claim({ kinds, limit: 100, leaseMs }),
+    begin: () => effects.begin(first, leaseMs),
+    renew: () => effects.renew(claims, leaseMs),
+    record: () => effects.record(first, result),
+    settle: () => effects.settle(claims.map((claim) => ({ claim, outcome: { kind: 'done', ...result } }))),
+    sweep: () => effects.sweep(100),
+    doubts: () => effects.doubts({ kinds, limit: 100, holdMs: 1_000 }),
+    resolve: () => effects.resolve(first.id, { kind: 'not_landed' }),
+    find: () => effects.find(first.id),
+    findByKey: () => effects.findByKey('down-7'),
+    list: () => effects.list({ state: 'dead', limit: 100 }),
+    redrive: () => effects.redrive([first.id]),
+    reap: () => effects.reap(100, 1_000),
+  }
+  const statements: Record<string, Sent | undefined> = {}
+  for (const [name, step] of Object.entries(steps)) {
+    sent.length = 0
+    await step()
+    statements[name] = sent[0]
+  }
+  return statements
+}
+
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Index Name'?: string
+  readonly 'Relation Name'?: string
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly Plan[]
+}
+
+async function planOf({ owner }: FreshSchema, sent: Sent | undefined, running: '' | 'ANALYZE, ' = ''): Promise<Plan> {
+  if (sent === undefined) throw new Error('the store sent no such statement')
+  const client = await owner.connect()
+  try {
+    await client.query('BEGIN')
+    const { rows } = await client.query({
+      text: `EXPLAIN (${running}FORMAT JSON) ${sent.text}`,
+      values: [...sent.values],
+    })
+    await client.query('ROLLBACK')
+    return rows[0]['QUERY PLAN'][0].Plan
+  } finally {
+    client.release(true)
+  }
+}
+
+/** How the plan gets at rows of tables. */
+function scansOf(plan: Plan): readonly string[] {
+  const { 'Node Type': node, 'Index Name': index, 'Relation Name': table } = plan
+  const inner = (plan.Plans ?? []).flatMap(scansOf)
+  if (!node.endsWith('Scan') || (index === undefined && table === undefined)) return inner
+  return [`${node} on ${index ?? table}`, ...inner]
+}
+
+function readInVain(plan: Plan): number {
+  return (plan['Rows Removed by Filter'] ?? 0) + (plan.Plans ?? []).reduce((sum, inner) => sum + readInVain(inner), 0)
+}

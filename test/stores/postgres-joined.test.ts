@@ -1,0 +1,128 @@
+import type { SingleAttempt, SingleStep, Store } from 'hapax'
+import pg from 'pg'
+import postgres from 'postgres'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { completion, reservation } from '../../dist/conformance/given.js'
+import { effect } from '../../dist/conformance/given-effects.js'
+import { type ClientLibrary, pgLibrary, postgresJs } from '../conformance/postgres-libraries.js'
+import { onPostgres } from '../support/on-postgres.js'
+import { postgresBench } from './postgres-fixtures/bench.js'
+import { name } from './postgres-fixtures/operations.js'
+
+/** A request in a transaction that the caller opened: it commits with him, or not at all, and never harms him. */
+onPostgres('a transaction that the caller opened', (url) => {
+  declare<pg.PoolClient>(url, pgLibrary, async (body) => {
+    const pool = new pg.Pool({ connectionString: url, max: 1 })
+    onTestFinished(() => pool.end())
+    const client = await pool.connect()
+    try {
+      await client.query('BEGIN')
+      await body(client)
+      await client.query('COMMIT')
+    } catch (error) {
+      await client.query('ROLLBACK')
+      throw error
+    } finally {
+      client.release()
+    }
+  })
+  declare<postgres.TransactionSql>(url, postgresJs, async (body) => {
+    const sql = postgres(url, { max: 1, onnotice: () => undefined })
+    onTestFinished(() => sql.end())
+    await sql.begin((tx) => body(tx))
+  })
+})
+
+type Begins<Tx> = (body: (tx: Tx) => Promise<void>) => Promise<void>
+
+function declare<Tx>(url: string, library: ClientLibrary<Tx>, begins: Begins<Tx>): void {
+  describe(`by ${library.name}`, () => {
+    const bench = postgresBench(url)
+    const answered: SingleStep<number> = { value: 7, rows: 'keep', completion: completion() }
+    const state = async () => (await bench.outside.find(name))?.state
+
+    async function given() {
+      const { store, ride } = await bench.node(library)
+      const single = (joins: Tx, body: (at: SingleAttempt<Tx>) => Promise<SingleStep<number>>) =>
+        (store as Required<Store<Tx>>).single(reservation(name), body, joins)
+      return { ride, single }
+    }
+
+    test('its rows, its effects, the answer and the rows of the caller commit together', async () => {
+      const { ride, single } = await given()
+      await begins(async (tx) => {
+        await ride(tx, 'of the caller')
+        const outcome = await single(tx, async (at) => {
+          await ride(at.tx, 'of the request')
+          return { ...answered, effects: [effect('a')] }
+        })
+        expect(outcome).toMatchObject({ kind: 'committed', value: 7 })
+        expect(await bench.rides()).toEqual([])
+        expect(await state()).toBeUndefined()
+      })
+      expect(await bench.rides()).toEqual(['of the caller', 'of the request'])
+      expect(await state()).toBe('completed')
+      expect(await bench.outside.effects?.findByKey('down-a')).toMatchObject({ state: 'ready' })
+    })
+
+    test('when the caller rolls back, nothing of the request is left', async () => {
+      const { ride, single } = await given()
+      const undone = begins(async (tx) => {
+        await single(tx, async (at) => {
+          await ride(at.tx, 'of the request')
+          return answered
+        })
+        throw new Error('the caller gave up')
+      })
+      await expect(undone).rejects.toThrow('the caller gave up')
+      expect(await bench.rides()).toEqual([])
+      expect(await state()).toBeUndefined()
+    })
+
+    test('a request that fails leaves the transaction of the caller as it was', async () => {
+      const { ride, single } = await given()
+      await begins(async (tx) => {
+        await ride(tx, 'of the caller')
+        const failing = single(tx, async (at) => {
+          await ride(at.tx, 'in vain')
+          await library.say(at.tx, 'SELECT 1 / 0')
+          return answered
+        })
+        await expect(failing).rejects.toMatchObject({ code: '22012' })
+        await ride(tx, 'of the caller, too')
+      })
+      expect(await bench.rides()).toEqual(['of the caller', 'of the caller, too'])
+      expect(await state()).toBeUndefined()
+    })
+
+    test('an answer that undoes its rows leaves those of the caller', async () => {
+      const { ride, single } = await given()
+      await begins(async (tx) => {
+        await ride(tx, 'of the caller')
+        await single(tx, async (at) => {
+          await ride(at.tx, 'in vain')
+          return { ...answered, rows: 'undo' }
+        })
+      })
+      expect(await bench.rides()).toEqual(['of the caller'])
+      expect(await state()).toBe('completed')
+    })
+
+    test('a duplicate is told to wait until the caller has ended his transaction, and then gets the answer', async () => {
+      const { single } = await given()
+      const other = await bench.node(library)
+      const again = () => (other.store as Required<Store<Tx>>).single(reservation(name), async () => answered)
+      await begins(async (tx) => {
+        await single(tx, async () => answered)
+        expect(await again()).toMatchObject({ kind: 'judged', verdict: { kind: 'in_progress' } })
+      })
+      expect(await again()).toMatchObject({ kind: 'judged', verdict: { kind: 'completed' } })
+    })
+
+    test('what is no transaction is refused', async () => {
+      const { single } = await given()
+      const refused = single({} as Tx, async () => answered)
+      await expect(refused).rejects.toMatchObject({ code: 'store_unknown' })
+    })
+  })
+}
