@@ -150,7 +150,7 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
           failures = 0
           if (taken === 0 && leases.size < batch) await pause.pause(idleMs(chance.fraction()), signal)
           // The next are asked for while the last of these are settled.
-          else await fewerThan(Math.ceil(batch / 2), effectBounds.sweepMs, signal)
+          else await fewerThan(Math.floor(batch / 2) + 1, effectBounds.sweepMs, signal)
         } catch {
           failures++
           await pause.pause(backoffMs(backoffs.storing, failures, chance), signal)
