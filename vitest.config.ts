@@ -6,13 +6,18 @@ const integration = [
   'test/tooling/{postgres,pgbouncer}*.test.ts',
 ]
 
+/** What kills processes: by itself `npm run test:crash`. */
+const crash = ['test/crash/**/*.test.ts']
+
 export default defineConfig({
   test: {
     // `npm run acceptance` prints where each row is shown.
     includeTaskLocation: true,
     projects: [
-      { extends: true, test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: integration } },
+      { extends: true, test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [...integration, ...crash] } },
       { extends: true, test: { name: 'integration', include: integration, testTimeout: 30_000 } },
+      // Each test waits for processes, most of the time; more at once than these get in each other's way.
+      { extends: true, test: { name: 'crash', include: crash, testTimeout: 60_000, maxConcurrency: 3 } },
       {
         extends: true,
         test: {

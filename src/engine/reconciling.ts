@@ -1,4 +1,5 @@
 import { backoffMs } from '../kernel/backoff.js'
+import { passing } from '../kernel/crash-points.js'
 import { backoffs, limits } from '../kernel/limits.js'
 import type { KeptTestimony } from './call-store.js'
 import type { Context } from './context.js'
@@ -23,6 +24,7 @@ export async function reconcile<Tx>(context: Context<Tx>, record: StoredRecord, 
   if (told !== undefined) return told
   const lookup = new Lookup<Tx>(record, progress, context.clock)
   await look(context, record, lookup)
+  passing('reconciler.asked')
   const looked = lookup.looked
   const evidence = { by: 'reconciler', why: `the provider was asked about ${progress.call.key}` }
   return (await believe(context, record, progress, looked, now, evidence)) ?? inVain(context, record, looked)
@@ -58,6 +60,7 @@ async function believe<Tx>(
   const waitMs = looked.kind === 'landed' ? 0 : believableAt(record, progress) - now
   if (waitMs > 0) return putOff(context, record, record.looks, waitMs)
   await settleCall(context, record, progress, looked, evidence)
+  passing('reconciler.settled')
   return 'settled'
 }
 

@@ -1,6 +1,7 @@
 import type { InboxStore, Receipt, Testimony } from '../engine/inbox-store.js'
 import type { Awaitable } from '../kernel/awaitable.js'
 import { within } from '../kernel/clock.js'
+import { passing } from '../kernel/crash-points.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
 import { type Checked, check } from './checking.js'
@@ -62,6 +63,7 @@ export function inbox<Tx, Event = unknown>(options: InboxOptions<Tx, Event>): In
       hapax.events.emit('webhook_duplicate', () => ({ provider }))
       return duplicate
     }
+    passing('inbox.committed')
     hapax.events.emit('webhook_received', () => ({ provider }))
     await settle(receipt.value, options)
     return processed

@@ -1,118 +1,95 @@
 /**
- * A provider of its own: a plain HTTP server on loopback that shares nothing with the library. What it does is a line in a
- * ledger that is on disk before it answers. It honours an Idempotency-Key or not, and can be told to behave badly.
+ * A provider of charges: a process of its own, which outlives those that call it and knows nothing of Hapax. What it has
+ * done is in its ledger, a file that is only ever appended to and is on disk before anybody is answered.
  *
- *   node provider.mjs --ledger=FILE [--honours] [--port=0]
+ *   POST /charges          one charge, for the key in Idempotency-Key
+ *   GET  /charges?key=…    what was charged under a key
+ *   GET  /ledger           everything, as the file has it
  *
- *   POST /act                does it; body and header Idempotency-Key go into the ledger
- *   GET  /ledger             all that was done, in order
- *   GET  /find?key=K         { landed: true, result } or { landed: false }
- *   POST /behave             { delayMs?, fail?: { times, status }, drop?: { times } }: from now on
- *
- * It prints one line, {"port":…}, once it listens.
+ * `?keys=forgotten` on a POST makes it a provider that charges as often as it is asked. `?fault=` makes it a poor one:
+ * `delay` takes its time to answer, `drop` charges and ends the connection, `error` charges and answers 500, `lose` ends the
+ * connection before it has charged.
  */
-import { closeSync, existsSync, fdatasync, openSync, readFileSync, write } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { promisify } from 'node:util'
+import { setTimeout as pause } from 'node:timers/promises'
 
-const options = new Map(process.argv.slice(2).map((text) => /** @type {[string, string]} */ (text.split('='))))
-const file = options.get('--ledger')
-if (file === undefined) throw new Error('say where the ledger is: --ledger=FILE')
-const honours = options.has('--honours')
+const [path = ''] = process.argv.slice(2)
+const file = openSync(path, 'a')
+const delayMs = 250
 
-const entries = existsSync(file)
-  ? readFileSync(file, 'utf8')
-      .split('\n')
-      .filter((line) => line.endsWith('}'))
-      .map((line) => JSON.parse(line))
-  : []
-const byKey = new Map(entries.map((entry) => [entry.key, entry]))
-const ledger = openSync(file, 'a')
-const append = promisify(write)
-const sync = promisify(fdatasync)
-const behaviour = { delayMs: 0, fail: { times: 0, status: 503 }, drop: { times: 0 } }
+/** @typedef {{ readonly id: string, readonly key: string, readonly what: unknown }} Charge */
 
-/** Lines that arrive together share one sync; nobody is answered before it. */
-let waiting = /** @type {{ line: string, resolve: () => void, reject: (error: unknown) => void }[]} */ ([])
-let isSyncing = false
-function durable(entry) {
-  return new Promise((resolve, reject) => {
-    waiting.push({ line: `${JSON.stringify(entry)}\n`, resolve: () => resolve(undefined), reject })
-    if (!isSyncing) void syncAll()
-  })
-}
-async function syncAll() {
-  isSyncing = true
-  while (waiting.length > 0) {
-    const batch = waiting
-    waiting = []
-    try {
-      await append(ledger, batch.map(({ line }) => line).join(''))
-      await sync(ledger)
-      for (const { resolve } of batch) resolve()
-    } catch (error) {
-      for (const { reject } of batch) reject(error)
-    }
-  }
-  isSyncing = false
+/** @returns {Charge[]} */
+const ledger = () =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+
+const charges = ledger()
+
+/** @param {string} key @param {unknown} what @returns {Charge} */
+function charge(key, what) {
+  const made = { id: `ch_${charges.length + 1}`, key, what }
+  writeSync(file, `${JSON.stringify(made)}\n`)
+  fsyncSync(file)
+  charges.push(made)
+  return made
 }
 
-async function act(key, body) {
-  if (behaviour.fail.times > 0) {
-    behaviour.fail.times--
-    return { status: behaviour.fail.status, body: { error: 'told to fail' } }
-  }
-  const known = honours ? byKey.get(key) : undefined
-  if (known !== undefined) {
-    await known.isDurable
-    return { status: 200, body: { id: known.id, replayed: true } }
-  }
-  const entry = { id: `p_${entries.length + 1}`, key, body }
-  const isDurable = durable(entry)
-  entries.push(entry)
-  // Whoever sends the same key meanwhile waits for the same line.
-  byKey.set(key, { ...entry, isDurable })
-  await isDurable
-  return { status: 201, body: { id: entry.id } }
+/** @param {string} key @param {unknown} what @param {boolean} isRemembered */
+function charged(key, what, isRemembered) {
+  const before = isRemembered ? charges.find((one) => one.key === key) : undefined
+  if (before === undefined) return { status: 201, body: charge(key, what) }
+  const isSame = JSON.stringify(before.what) === JSON.stringify(what)
+  return isSame
+    ? { status: 201, body: before }
+    : { status: 422, body: { error: 'the key was used for another charge' } }
+}
+
+/** @param {import('node:http').IncomingMessage} request */
+async function bodyOf(request) {
+  let text = ''
+  for await (const chunk of request) text += chunk
+  return text === '' ? null : JSON.parse(text)
 }
 
 const server = createServer(async (request, response) => {
-  const url = new URL(request.url ?? '/', 'http://provider')
-  const chunks = []
-  for await (const chunk of request) chunks.push(chunk)
-  const body = chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString())
-  const say = (status, value) => {
-    response.writeHead(status, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(value))
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://provider')
+  /** @param {number} status @param {unknown} body */
+  const answer = (status, body) => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   }
-  switch (`${request.method} ${url.pathname}`) {
-    case 'POST /act': {
-      const said = await act(String(request.headers['idempotency-key']), body)
-      if (behaviour.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, behaviour.delayMs))
-      if (behaviour.drop.times > 0) {
-        behaviour.drop.times--
-        return void request.socket.destroy()
-      }
-      return say(said.status, said.body)
-    }
-    case 'GET /ledger':
-      return say(200, entries)
-    case 'GET /find': {
-      const found = byKey.get(url.searchParams.get('key'))
-      return say(200, found === undefined ? { landed: false } : { landed: true, result: { id: found.id } })
-    }
-    case 'POST /behave':
-      Object.assign(behaviour, body)
-      return say(200, behaviour)
-    default:
-      return say(404, { error: 'there is nothing here' })
+  if (pathname === '/ledger') return answer(200, ledger())
+  if (pathname !== '/charges') return answer(404, { error: 'nothing is here' })
+  if (request.method === 'GET') {
+    const key = searchParams.get('key')
+    return answer(
+      200,
+      charges.filter((one) => one.key === key),
+    )
   }
+  const key = request.headers['idempotency-key']
+  if (typeof key !== 'string') return answer(400, { error: 'no key' })
+  const what = await bodyOf(request)
+  const fault = searchParams.get('fault')
+  if (fault === 'lose') return request.socket.destroy()
+  const { status, body } = charged(key, what, searchParams.get('keys') !== 'forgotten')
+  if (fault === 'drop') return request.socket.destroy()
+  if (fault === 'error') return answer(500, { error: 'something went wrong' })
+  if (fault === 'delay') await pause(delayMs)
+  return answer(status, body)
 })
-server.listen(Number(options.get('--port') ?? 0), '127.0.0.1', () => {
+
+server.listen(0, '127.0.0.1', () => {
   const address = server.address()
-  console.log(JSON.stringify({ port: typeof address === 'object' ? address?.port : undefined }))
+  const port = typeof address === 'object' ? address?.port : undefined
+  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}` })}\n`)
 })
-process.once('SIGTERM', () => {
-  closeSync(ledger)
+
+// Whoever started it has gone.
+process.stdin.resume().on('end', () => {
+  closeSync(file)
   process.exit(0)
 })

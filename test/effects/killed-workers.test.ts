@@ -56,7 +56,7 @@ interface Provider {
 
 async function startedProvider(...flags: readonly string[]): Promise<Provider> {
   const folder = mkdtempSync(join(tmpdir(), 'hapax-ledger-'))
-  const file = fileURLToPath(new URL('../crash/provider.mjs', import.meta.url))
+  const file = fileURLToPath(new URL('./provider.mjs', import.meta.url))
   const child = spawn(process.execPath, [file, `--ledger=${join(folder, 'ledger')}`, ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -1,0 +1,4 @@
+import { declareKills } from './support/declare.js'
+import { sqliteGround } from './support/grounds.js'
+
+declareKills('SQLite', sqliteGround)

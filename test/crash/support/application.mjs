@@ -1,0 +1,53 @@
+/** The application of the crash tests: rides that are charged for, bookings in one transaction, receipts, and webhooks. */
+import { engine, inbox } from 'hapax'
+import { guard } from 'hapax/fetch'
+import { gatewayOf } from './gateway.mjs'
+import { outboxOf } from './outbox.mjs'
+
+export function application({ store, insert }, job) {
+  const { scope, lookup } = job
+  const { charge, find, honoursKeyFor } = gatewayOf(job)
+  const outbox = outboxOf(job, insert)
+  const hapax = engine({ store, effects: outbox.catalogue, log: () => {} })
+
+  const createRide = hapax.operation('rides.create', { version: 1, retention: '7d' }, async (work, { who }) => {
+    const ride = await work.transaction('ride_created', ({ tx }) => insert(tx, 'rides', who))
+    const charged = await work.call('charge_created', {
+      run: ({ key, signal }) => charge(key, { charge: ride }, signal),
+      ...(lookup !== 'none' && { lookup: ({ key }) => find(key) }),
+      ...(honoursKeyFor && { honoursKeyFor }),
+    })
+    return work.commit(({ effect }) => {
+      effect('receipt.send', { ride })
+      return { status: 201, body: { ride, charged } }
+    })
+  })
+
+  const bookRide = hapax.operation('rides.book', { version: 1, mode: 'transaction' }, (work, { who }) =>
+    work.commit(async ({ tx, effect }) => {
+      const ride = await insert(tx, 'rides', who)
+      effect('receipt.send', { ride })
+      return { status: 201, body: { ride } }
+    }),
+  )
+
+  const webhooks = inbox({
+    hapax,
+    provider: 'gateway',
+    verify: ({ headers }) => ({ eventId: headers.get('event-id') ?? '' }),
+    async handle({ event, tx, evidence }) {
+      await insert(tx, 'payments', event.who)
+      if (event.charge === undefined) return
+      const { key: downstreamKey } = event.charge
+      evidence({ downstreamKey, says: 'landed', result: event.charge, why: 'event charge.created' })
+    },
+  })
+
+  return {
+    hapax,
+    ...outbox.workersOn(hapax),
+    rides: guard(hapax, { operation: createRide, scope: () => scope }),
+    bookings: guard(hapax, { operation: bookRide, scope: () => scope }),
+    webhooks,
+  }
+}
