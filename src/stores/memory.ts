@@ -6,7 +6,7 @@ import { tenantOf } from '../engine/tenant.js'
 import * as transitions from '../engine/transitions.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
 import { limits } from '../kernel/limits.js'
-import { memoryCalls } from './memory-calls.js'
+import { memoryCalls } from './memory/calls.js'
 
 export interface MemoryStoreOptions {
   /** This store's own clock. */
@@ -36,10 +36,13 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     return next !== undefined
   }
 
-  const { mark, ...calls } = memoryCalls(() => clock.now(), (name) => {
-    const record = get(name)
-    return record && copyOf(record)
-  })
+  const { mark, ...calls } = memoryCalls(
+    () => clock.now(),
+    (name) => {
+      const record = get(name)
+      return record && copyOf(record)
+    },
+  )
   const marked = (next: StoredRecord | undefined, call: CallMark | undefined): boolean => {
     if (!write(next)) return false
     if (call !== undefined) mark(next, call)

@@ -1,7 +1,7 @@
-import type { CallMark, CallStore, KeptTestimony, StoredCall } from '../engine/call-store.js'
-import { boundedLimit } from '../engine/limit.js'
-import type { RecordName, StoredRecord } from '../engine/record.js'
-import { limits } from '../kernel/limits.js'
+import type { CallMark, CallStore, KeptTestimony, StoredCall } from '../../engine/call-store.js'
+import { boundedLimit } from '../../engine/limit.js'
+import type { RecordName, StoredRecord } from '../../engine/record.js'
+import { limits } from '../../kernel/limits.js'
 
 /** The calls of a memory store: marked with their record, and found by the key that they carried. */
 export interface MemoryCalls extends CallStore {
