@@ -29,7 +29,7 @@ const allowed = {
     'a body that throws leaves nothing, throws the same, and the next request runs',
     'an answer whose rows are undone is stored without them',
     'a duplicate that comes at the same time never runs the body again',
-    'a duplicate of normal mode that comes while the body runs does not run',
+    'of a body that runs and a duplicate of normal mode one has the key, and the other leaves nothing',
     'requests with keys of their own each commit their own row and answer',
     'another request under the key is judged, and its body does not run',
     'what normal mode holds is judged, and nothing of it changes',
