@@ -122,7 +122,9 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
 
 /** An operation goes on by itself, a bounded number of times; then it waits for its client, or for a person. */
 function failureOf<Tx>({ context, guarded, attempt }: Run<Tx>, errorCode: string): Failure {
-  if (guarded.input === undefined || attempt >= limits.resumeAttempts) return { errorCode }
+  // Whose input cannot be read here may be gone on with by another node.
+  const isOperation = guarded.input !== undefined || context.operations.find(guarded.policy.name) !== undefined
+  if (!isOperation || attempt >= limits.resumeAttempts) return { errorCode }
   return { errorCode, resumeAfterMs: backoffMs(backoffs.resuming, attempt, context.chance) }
 }
 

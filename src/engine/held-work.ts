@@ -4,7 +4,6 @@ import { parseDuration } from '../kernel/duration.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { call } from './calling.js'
 import type { CollectedEffects } from './collected-effects.js'
-import { subjectOf } from './context.js'
 import { childKey, derivedKey } from './downstream-key.js'
 import { endingOf, type Unsound } from './evidence.js'
 import { errorCodeOf } from './name.js'
@@ -198,8 +197,7 @@ export class HeldWork<Tx> implements Work<Tx> {
     passing('commit.committed')
     if (answer !== undefined) this.#state = { kind: 'committed', answer, expiresAt: done.expiresAt }
     this.#failure = undefined
-    if (effects.all.length > 0)
-      context.events.emit('effects_written', () => ({ ...subjectOf(guarded), count: effects.all.length }))
+    phases.tellEffects(effects)
     return done.value
   }
 

@@ -119,6 +119,7 @@ export class Phases<Tx> {
         isWritten = true
         return { value: { result, progress }, write, effects: effects.all }
       })
+      this.tellEffects(effects)
       return value
     } catch (error) {
       if (isWritten) this.unsure(error)
@@ -163,6 +164,11 @@ export class Phases<Tx> {
         'Ask for an effect inside of work.transaction or work.commit: it commits with that.',
       )
     effects.add(kind, payload, options)
+  }
+
+  tellEffects({ all }: CollectedEffects): void {
+    const { context, guarded } = this.ground
+    if (all.length > 0) context.events.emit('effects_written', () => ({ ...subjectOf(guarded), count: all.length }))
   }
 
   /** Begins the last phase, and gives the effects that it will have. */

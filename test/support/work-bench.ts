@@ -26,7 +26,7 @@ export interface WorkBench {
   readonly hapax: Engine<SqliteTransaction>
   readonly events: Told[]
   readonly logged: LogEntry[]
-  readonly policy: Policy
+  readonly policy: Policy<'reject'>
   /**
    * Another process on the same database. Its own clock stands still: what hangs in it is like a process that was frozen
    * or killed, since it renews nothing.
@@ -43,7 +43,7 @@ export type Told = { readonly name: EventName } & Partial<Events[EventName]>
 
 export async function workBench(
   options: Partial<EngineOptions<SqliteTransaction>> = {},
-  policy: Partial<PolicyOptions> = {},
+  policy: Partial<Omit<PolicyOptions, 'concurrency'>> = {},
 ): Promise<WorkBench> {
   const path = freshPath()
   const store = sqliteStore({ path })
