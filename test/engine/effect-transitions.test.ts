@@ -57,7 +57,7 @@ const table: Readonly<
   'take a doubt': [(effect) => steps.takeDoubt(effect, 100, 1_000), { unknown: 'unknown' }],
   postpone: [(effect) => steps.postpone(effect, { looks: 1, afterMs: undefined }, 50), { unknown: 'unknown' }],
   resolve: [(effect) => steps.resolve(effect, { kind: 'not_landed' }, 50), { unknown: 'ready' }],
-  redrive: [(effect) => steps.redrive(effect, 50), { dead: 'ready' }],
+  redrive: [(effect) => steps.redrive(effect, undefined, 50), { dead: 'ready' }],
   discard: [(effect) => steps.discard(effect, 50), { dead: 'discarded' }],
 }
 
@@ -90,7 +90,7 @@ test('an effect whose call began is not given back', () => {
 })
 
 test('an effect that was redriven counts its attempts anew and keeps when its key was first sent', () => {
-  const again = held(steps.redrive(dead, 50))
+  const again = held(steps.redrive(dead, undefined, 50))
   expect(again).toMatchObject({ started: 0, finished: 0, firstStartedAt: 10, downstreamKey: 'down' })
   const given = held(steps.settle(held(steps.claim(again, 100, 60)), { id: 1, fence: 2 }, ends.release, 61))
   expect(given).toMatchObject({ started: 0, firstStartedAt: 10 })
