@@ -33,7 +33,10 @@ export interface CallStore {
     readonly calls: readonly StoredCall[]
     readonly next: string | undefined
   }>
-  /** Keeps what somebody said. */
+  /**
+   * Keeps what somebody said. In the same step a record or an effect that is in doubt about it is due for a look, even one that
+   * was left to a person: whoever would act on it at once may be gone before.
+   */
   testify(testimony: Testimony): Promise<void>
   /** What was said about these calls, oldest first. */
   testimonies(keys: readonly string[]): Promise<readonly KeptTestimony[]>

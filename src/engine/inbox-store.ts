@@ -21,8 +21,9 @@ export type Receipt<T> = { readonly kind: 'processed'; readonly value: T } | { r
 /** The port to the inbox: each event of a provider is processed once. */
 export interface InboxStore<Tx> {
   /**
-   * Inserts the event and runs `body` in the same transaction, with the testimonies that it gives back. A known event runs
-   * nothing. While another delivery of the same event is under way this waits for it, within the bound of a statement.
+   * Inserts the event and runs `body` in the same transaction, with the testimonies that it gives back; what is in doubt
+   * about them is due from then on. A known event runs nothing. While another delivery of the same event is under way this
+   * waits for it, within the bound of a statement.
    */
   receive<T>(
     event: ReceivedEvent,

@@ -88,6 +88,18 @@ export const effectDoubts: Readonly<Record<string, Show>> = {
     same([next.id, next.downstreamKey, next.result, next.fence], [id, downstreamKey, undefined, 2])
   },
 
+  'a doubt about an effect that was left to a person is due again once somebody testifies about it': async (stage) => {
+    const { calls } = stage.store
+    if (calls === undefined) return
+    await written(stage, effect('a'))
+    const { id, fence } = await takenOne(stage)
+    await settled(stage, { id, fence }, unknown)
+    await stage.effects(stage.store).postpone(id, { looks: 4, afterMs: undefined })
+    await calls.testify({ downstreamKey: 'down-a', says: 'landed', by: 'operator:ann', why: 'it is on the bill' })
+    const { looks, reconcileAfter } = await found(stage, { id })
+    same([looks, reconcileAfter], [4, stage.startedAt])
+  },
+
   'only a doubt is resolved or postponed': async (stage) => {
     await written(stage, effect('a'))
     const claim = await takenOne(stage)

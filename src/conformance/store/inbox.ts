@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Testimony } from '../../engine/inbox-store.js'
 import { same } from '../expect.js'
+import { checkpoint, claimed, reason } from '../given.js'
 import type { Show } from '../stage.js'
 
 /** Every event of a provider is processed once, however often and wherever it is delivered. */
@@ -89,6 +90,28 @@ export const inbox: Readonly<Record<string, Show>> = {
       (await calls.testimonies(['down-b'])).map(({ downstreamKey }) => downstreamKey),
       ['down-b'],
     )
+  },
+
+  'a doubt that was left to a person is due again, with the event that testifies about it': async (stage) => {
+    const { store } = stage
+    const claim = await claimed(store)
+    await store.checkpoint(claim, { ...checkpoint, call: { kind: 'begun', key: 'down-a', phase: 'charge_created' } })
+    await store.doubt(claim, reason)
+    await store.postpone(claim, { generation: 1, looks: 3, afterMs: undefined })
+    const dueAt = async () => (await store.find(claim))?.reconcileAfter
+    await assert.rejects(stage.inbox(store).receive(event, async () => assert.fail('no such ride')))
+    same(await dueAt(), undefined)
+    await stage.at(1_000)
+    await stage.inbox(store).receive(event, async () => ({ value: undefined, testimonies }))
+    same([(await store.find(claim))?.looks, await dueAt()], [3, stage.startedAt + 1_000])
+    await store.postpone(claim, { generation: 1, looks: 3, afterMs: undefined })
+    await store.calls?.testify({
+      downstreamKey: 'down-a',
+      says: 'landed',
+      by: 'operator:ann',
+      why: 'it is on the bill',
+    })
+    same(await dueAt(), stage.startedAt + 1_000)
   },
 }
 

@@ -1,6 +1,7 @@
 import type { Reservation, Verdict } from '../../engine/verdict.js'
 import { HapaxError, isHapaxError } from '../../kernel/errors.js'
 import { type Database, runBatch } from './batch.js'
+import { testified } from './calls/testified.js'
 import { connect, makeDurable } from './connection.js'
 import type { OpenDriver } from './driver.js'
 import { settledEffect } from './effects/settled-effect.js'
@@ -70,10 +71,10 @@ export function sqliteServices(openDriver: OpenDriver, settings: ThreadSettings)
       return events.insert(event, records.now())
     },
     commitEvent(testimonies) {
-      const { connection, records, calls } = held()
-      const now = records.now()
-      for (const testimony of testimonies) calls.testify(testimony, now)
-      connection.exec('COMMIT')
+      const database = held()
+      const now = database.records.now()
+      for (const testimony of testimonies) testified(now, database, testimony)
+      database.connection.exec('COMMIT')
     },
     take: (reservation) => taken(held(), reservation),
     commitSingle(claim, rows, completion, effects) {

@@ -2,13 +2,13 @@
 import { engine, inbox } from 'hapax'
 import { guard } from 'hapax/fetch'
 import { gatewayOf } from './gateway.mjs'
-import { outboxOf } from './outbox.mjs'
+import { outboxOf, workersOf } from './outbox.mjs'
 
 export function application({ store, insert }, job) {
   const { scope, lookup } = job
-  const { charge, find, honoursKeyFor } = gatewayOf(job)
-  const outbox = outboxOf(job, insert)
-  const hapax = engine({ store, effects: outbox.catalogue, log: () => {} })
+  const gateway = gatewayOf(job)
+  const { charge, find, honoursKeyFor } = gateway
+  const hapax = engine({ store, effects: outboxOf(gateway, insert), log: () => {} })
 
   const createRide = hapax.operation('rides.create', { version: 1, retention: '7d' }, async (work, { who }) => {
     const ride = await work.transaction('ride_created', ({ tx }) => insert(tx, 'rides', who))
@@ -45,7 +45,8 @@ export function application({ store, insert }, job) {
 
   return {
     hapax,
-    ...outbox.workersOn(hapax),
+    gateway,
+    ...workersOf(hapax),
     rides: guard(hapax, { operation: createRide, scope: () => scope }),
     bookings: guard(hapax, { operation: bookRide, scope: () => scope }),
     webhooks,

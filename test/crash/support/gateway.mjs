@@ -2,12 +2,17 @@
 
 /** @param {{ readonly provider: string, readonly keys: 'honoured' | 'forgotten', readonly scope: string }} job */
 export function gatewayOf({ provider, keys, scope }) {
+  let fault = ''
   return {
+    /** @param {string} given */
+    failWith(given) {
+      fault = given
+    },
     /** What the application says of its provider, which is the truth. */
     honoursKeyFor: keys === 'honoured' ? '24h' : undefined,
     /** @param {string} key @param {object} what @param {AbortSignal} signal */
     async charge(key, what, signal) {
-      const answer = await fetch(`${provider}/charges?keys=${keys}`, {
+      const answer = await fetch(`${provider}/charges?keys=${keys}&fault=${fault}`, {
         method: 'POST',
         headers: { 'idempotency-key': key, 'content-type': 'application/json' },
         body: JSON.stringify({ scope, ...what }),

@@ -1,11 +1,9 @@
-/** The effects of the victim, and who carries them out. */
-import * as hapax from 'hapax'
-import { gatewayOf } from './gateway.mjs'
+/** The effects of the application, and who carries them out. */
+import { effectReconciler, effects, effectWorker } from 'hapax'
 
-export function outboxOf(job, insert) {
-  const { charge, find, honoursKeyFor } = gatewayOf(job)
-  const none = { claimed: 0 }
-  const defined = hapax.effects?.({
+/** What is sent is a receipt; the provider says under which number, and that becomes a row. */
+export function outboxOf({ charge, find, honoursKeyFor }, insert) {
+  return effects({
     'receipt.send': {
       call: ({ key, payload, signal }) => charge(key, { receipt: payload.ride }, signal),
       lookup: ({ key }) => find(key),
@@ -13,12 +11,10 @@ export function outboxOf(job, insert) {
       ...(honoursKeyFor && { honoursKeyFor }),
     },
   })
-  return {
-    catalogue: { has: () => true, orderOf: () => undefined },
-    workersOn({ outbox, calls }) {
-      if (defined === undefined) return { worker: { runOnce: () => none }, reconciler: { runOnce: () => none } }
-      const given = { store: outbox, effects: defined, log: () => {} }
-      return { worker: hapax.effectWorker(given), reconciler: hapax.effectReconciler({ ...given, calls }) }
-    },
-  }
+}
+
+/** @param {import('hapax').Engine<any>} hapax */
+export function workersOf({ outbox, calls, effects }) {
+  const given = { store: outbox, effects, log: () => {} }
+  return { worker: effectWorker(given), reconciler: effectReconciler({ ...given, calls }) }
 }

@@ -18,9 +18,10 @@ export async function play(job) {
 }
 
 /** @returns {Record<string, (step: any) => unknown>} */
-function stepsOf({ hapax, worker, reconciler, rides, bookings, webhooks }, { setTime }, { scope }) {
+function stepsOf({ hapax, gateway, worker, reconciler, rides, bookings, webhooks }, { setTime }, { scope }) {
   return {
     time: ({ at }) => setTime(at),
+    fault: ({ fault }) => gateway.failWith(fault),
     ride: () => post(rides),
     book: () => post(bookings),
     deliver: ({ eventId, event }) =>

@@ -12,10 +12,15 @@ import type { Survivor } from './survivor-process.js'
 /** Whether the provider honours keys. The application says the truth about it. */
 export type Keys = 'honoured' | 'forgotten'
 
+/** What the provider does wrong: it ends the connection or answers 500 after it has charged, or charges nothing. */
+export type Fault = 'drop' | 'error' | 'lose'
+
 /** One thing that a process does. */
 export type Step =
   | { readonly do: 'ride' | 'book' | 'sweep' | 'resume' | 'reconcile' | 'effects' | 'reconcile effects' | 'state' }
   | { readonly do: 'time'; readonly at: number }
+  /** From here on the provider fails this process. */
+  | { readonly do: 'fault'; readonly fault: Fault }
   | { readonly do: 'deliver'; readonly eventId: string; readonly event: object }
 
 export interface Answer {

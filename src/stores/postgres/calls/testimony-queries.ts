@@ -2,19 +2,33 @@ import type { Testimony } from '../../../engine/inbox-store.js'
 import { arrayOf } from '../array.js'
 import { milliseconds } from '../columns.js'
 import type { Query } from '../connections.js'
+import { moved } from '../fragments.js'
 
 /** What was said about calls: written with a webhook's event or by itself, many in one statement. */
 export type TestimonyQueries = ReturnType<typeof testimonyQueriesFor>
 
 export function testimonyQueriesFor(schema: string) {
-  const testimonies = `${schema}.testimonies`
+  const [testimonies, records, states] = [`${schema}.testimonies`, `${schema}.records`, `${schema}.effect_states`]
+  const named = 'downstream_key = ANY ($1::text[])'
   return {
+    /**
+     * A doubt about what is testified is due from then on: whoever would have acted on it at once may be gone. Rows are locked
+     * in the order of their ids, so that two testimonies cannot wait for each other.
+     */
     testify: {
-      text: `INSERT INTO ${testimonies} (downstream_key, says, result, said_by, why, said_at)
-      SELECT downstream_key, says, result, said_by, why, now FROM (SELECT ${schema}.clock() AS now) t,
+      text: `WITH t AS MATERIALIZED (SELECT ${schema}.clock() AS now),
+      r AS (UPDATE ${records} SET reconcile_after = t.now, ${moved} FROM t WHERE id = ANY (ARRAY(
+        SELECT id FROM ${records} WHERE id = ANY (ARRAY(SELECT record_id FROM ${schema}.calls WHERE ${named}))
+          AND status = 'unknown' ORDER BY id FOR UPDATE))),
+      e AS (UPDATE ${states} SET reconcile_after = t.now FROM t WHERE effect_id = ANY (ARRAY(
+        SELECT effect_id FROM ${states} WHERE effect_id = ANY (ARRAY(SELECT id FROM ${schema}.effects WHERE ${named}))
+          AND state = 'unknown' ORDER BY effect_id FOR UPDATE)))
+      INSERT INTO ${testimonies} (downstream_key, says, result, said_by, why, said_at)
+      SELECT downstream_key, says, result, said_by, why, now FROM t,
         unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::text[])
         WITH ORDINALITY AS asked(downstream_key, says, result, said_by, why, position) ORDER BY position`,
       gives: [],
+      plan: 'fresh',
     },
     testimonies: {
       text: `SELECT downstream_key, says, result, said_by, why, ${milliseconds('said_at')} FROM ${testimonies}
