@@ -12,6 +12,7 @@ import type { Store } from '../engine/store.js'
  *     cut: 'a map has no connection',
  *     effects: 'nothing of an outbox in memory survives',
  *     inbox: 'nothing of an inbox in memory survives',
+ *     single: 'a map has no transactions',
  *   },
  *   async fresh() {
  *     let now = 0
@@ -29,7 +30,7 @@ export interface StoreHarness<Tx = never> {
 }
 
 /** What a store may lack and still be a store: the cases that need it are skipped aloud. */
-export type Capability = 'transactions' | 'cut' | 'effects' | 'inbox'
+export type Capability = 'transactions' | 'cut' | 'effects' | 'inbox' | 'single' | 'calls'
 
 /** The data of one case, and the nodes that work on it. */
 export interface StoreBench<Tx = never> {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { CallStore } from '../engine/call-store.js'
 import type { EffectStore } from '../engine/effect-store.js'
 import type { InboxStore } from '../engine/inbox-store.js'
 import type { Claim } from '../engine/record.js'
@@ -25,6 +26,8 @@ export interface Stage {
   countRows(): Promise<number>
   effects(store: AnyStore): EffectStore<unknown>
   inbox(store: AnyStore): InboxStore<unknown>
+  calls(store: AnyStore): CallStore
+  single(store: AnyStore): NonNullable<AnyStore['single']>
 }
 
 export type Insert = (text: string) => Promise<void>
@@ -80,6 +83,8 @@ async function stageOf<Tx>(harness: StoreHarness<Tx>, bench: StoreBench<Tx>, nod
     countRows: () => rows().count(),
     effects: (store) => offered(store.effects, missing(harness, 'effects')),
     inbox: (store) => offered(store.inbox, missing(harness, 'inbox')),
+    calls: (store) => offered(store.calls, missing(harness, 'calls')),
+    single: (store) => offered(store.single, missing(harness, 'single')),
   }
 }
 

@@ -3,6 +3,7 @@ import { play, type Show } from './stage.js'
 import { answers } from './store/answers.js'
 import { askingFirst } from './store/asking-first.js'
 import { bounds } from './store/bounds.js'
+import { calls } from './store/calls.js'
 import { clocks } from './store/clocks.js'
 import { crowds } from './store/crowds.js'
 import { doubt } from './store/doubt.js'
@@ -22,9 +23,11 @@ import { ownership } from './store/ownership.js'
 import { refusals } from './store/refusals.js'
 import { releasing } from './store/releasing.js'
 import { reserving } from './store/reserving.js'
+import { single, singleEffects } from './store/single.js'
 import { transactionFaults } from './store/transaction-faults.js'
 import { transactions } from './store/transactions.js'
 import { usage } from './store/usage.js'
+import { waiting } from './store/waiting.js'
 
 /** One promise of the port. Hand it to any test runner. */
 export interface ConformanceCase {
@@ -75,8 +78,12 @@ const subjects: readonly Subject[] = [
   { subject: 'housekeeping', needs: [], promises: housekeeping },
   { subject: 'listing', needs: [], promises: listing },
   { subject: 'usage', needs: [], promises: usage },
+  { subject: 'waiting', needs: [], promises: waiting },
+  { subject: 'calls', needs: ['calls'], promises: calls },
   { subject: 'bounds', needs: [], promises: bounds },
   { subject: 'transactions', needs: ['transactions'], promises: transactions },
+  { subject: 'single', needs: ['single', 'transactions'], promises: single },
+  { subject: 'single', needs: ['single', 'effects', 'transactions'], promises: singleEffects },
   { subject: 'effects', needs: ['effects'], promises: effectClaims },
   { subject: 'effects', needs: ['effects'], promises: effectOrders },
   { subject: 'effects', needs: ['effects'], promises: effectSettlements },

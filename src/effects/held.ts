@@ -1,6 +1,7 @@
 import type { EffectKind } from '../engine/effect-definition.js'
 import type { EffectClaim, StoredEffect } from '../engine/effect-store.js'
 import type { Age } from './deciding.js'
+import { Stopping } from './stopping.js'
 
 /** An effect that this worker has leased. */
 export interface Held {
@@ -16,7 +17,7 @@ export interface Held {
   /** Another holder has it, or may have it. */
   isLost: boolean
   /** Ends the call that runs. */
-  readonly end: AbortController
+  readonly stopping: Stopping
 }
 
 export function heldOf(effect: StoredEffect, kind: EffectKind, askedAt: number, leaseMs: number): Held {
@@ -29,7 +30,7 @@ export function heldOf(effect: StoredEffect, kind: EffectKind, askedAt: number, 
     claimedAt: (effect.leaseUntil ?? 0) - leaseMs,
     endsAt: askedAt + leaseMs,
     isLost: false,
-    end: new AbortController(),
+    stopping: new Stopping(),
   }
 }
 

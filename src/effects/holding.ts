@@ -55,7 +55,7 @@ export function holding<Tx>({ store, clock }: Pick<Surroundings<Tx>, 'store' | '
 
   function lose(held: Held): void {
     held.isLost = true
-    held.end.abort(new HapaxError('claim_lost', 'Another worker has this effect now.'))
+    held.stopping.stop(new HapaxError('claim_lost', 'Another worker has this effect now.'))
   }
 
   return {
@@ -78,7 +78,7 @@ export function holding<Tx>({ store, clock }: Pick<Surroundings<Tx>, 'store' | '
       return !held.isLost && held.endsAt > before
     },
     abandon() {
-      for (const { end } of all) end.abort(new HapaxError('engine_closed', 'The worker shuts down.'))
+      for (const { stopping } of all) stopping.stop(new HapaxError('engine_closed', 'The worker shuts down.'))
     },
   }
 }

@@ -28,9 +28,10 @@ export async function call<Tx, T, I>(
   const known = phases.enter('call', name)
   try {
     if (known !== undefined) return known.result as Jsonified<T>
+    const before = phases.progress.call
     const open = begunCall(phases, name, options, plan)
     await begin(phases, open)
-    const result = await made(phases, open, options)
+    const result = await made(phases, { open, before }, options)
     await recorded(phases, open, result)
     return result as Jsonified<T>
   } finally {
@@ -65,30 +66,51 @@ function begunCall<Tx, T, I>(
 async function begin<Tx>(phases: Phases<Tx>, open: OpenCall): Promise<void> {
   const { key, name } = open
   const onLeaseOver = open.honoursKeyForMs === undefined ? 'doubt' : 'resume'
-  await phases.mark({
-    onLeaseOver,
-    progress: { ...phases.progress, call: open },
-    call: { kind: 'begun', key, phase: name },
-  })
+  const before = phases.progress
+  try {
+    await phases.mark({
+      onLeaseOver,
+      progress: { ...before, call: open },
+      call: { kind: 'begun', key, phase: name },
+    })
+  } catch (error) {
+    await notBegun(phases, open, error)
+    throw error
+  }
   passing('call.begun')
+}
+
+/** Nothing was sent, but that it begins may stand all the same, and would be a doubt about nothing: it is taken back. */
+async function notBegun<Tx>(phases: Phases<Tx>, { key }: OpenCall, error: unknown): Promise<void> {
+  if (isHapaxError(error, 'claim_lost')) return
+  if (phases.progress.call === undefined) await taken(phases, key).catch(() => undefined)
+  phases.unsure(error)
+}
+
+function taken<Tx>(phases: Phases<Tx>, key: string): Promise<void> {
+  return phases.mark({ onLeaseOver: 'resume', progress: phases.withoutCall(), call: { kind: 'not_landed', key } })
+}
+
+/** A call that is about to be sent, and as it was begun by an earlier attempt. */
+interface Sending {
+  readonly open: OpenCall
+  readonly before: OpenCall | undefined
 }
 
 /** Makes the call, unless the lease might end before it. Nobody else may take the call over while it runs. */
 async function made<Tx, T, I>(
   phases: Phases<Tx>,
-  open: OpenCall,
+  sending: Sending,
   { run, classify }: CallOptions<T, I>,
 ): Promise<unknown> {
+  const { open } = sending
   const { context, lease, record, guarded } = phases.ground
   const { key } = open
   const leftMs = Math.min(open.timeoutMs, lease.heldForMs() - limits.callMarginMs)
-  if (leftMs <= 0)
-    throw await failed(
-      phases,
-      open,
-      new HapaxError('claim_lost', 'The lease is nearly over; nothing was sent.'),
-      'not_sent',
-    )
+  if (leftMs <= 0) {
+    const error = new HapaxError('claim_lost', 'The lease is nearly over; nothing was sent.')
+    throw await failed(phases, sending, error, 'not_sent')
+  }
   const enough = new AbortController()
   const late = new HapaxError('call_timeout', `Call "${open.name}" did not end within ${Math.round(leftMs)} ms.`)
   const cancel = context.clock.after(leftMs, () => enough.abort(late))
@@ -101,7 +123,7 @@ async function made<Tx, T, I>(
     return jsonified(value, `result of call "${open.name}"`)
   } catch (error) {
     context.events.emit('call_failed', () => ({ ...subjectOf(guarded), phase: open.name, errorCode: codeOf(error) }))
-    throw await failed(phases, open, error, meaningOf(error, classify, late))
+    throw await failed(phases, sending, error, signal.aborted ? 'doubt' : meaningOf(error, classify))
   } finally {
     cancel()
   }
@@ -115,13 +137,12 @@ function aborted(signal: AbortSignal): Promise<never> {
   })
 }
 
-/** What the application says of its own error. A time that ran out, or a result that cannot be kept, says nothing. */
-function meaningOf(
-  error: unknown,
-  classify: ((error: unknown) => CallFailure) | undefined,
-  late: HapaxError,
-): CallFailure {
-  if (classify === undefined || error === late || isHapaxError(error, 'input_not_json')) return 'doubt'
+/**
+ * What the application says of its own error. That we ended the call, or that its result cannot be kept, says nothing of
+ * what became of it.
+ */
+function meaningOf(error: unknown, classify: ((error: unknown) => CallFailure) | undefined): CallFailure {
+  if (classify === undefined || isHapaxError(error, 'input_not_json')) return 'doubt'
   try {
     const meaning = classify(error)
     return meaning === 'answered' || meaning === 'not_sent' ? meaning : 'doubt'
@@ -130,11 +151,19 @@ function meaningOf(
   }
 }
 
-/** Leaves the call open, or, where it is certain that nothing happened, takes it back. Gives the error to throw. */
-async function failed<Tx>(phases: Phases<Tx>, open: OpenCall, error: unknown, meaning: CallFailure): Promise<unknown> {
-  if (meaning !== 'doubt') {
-    const ended = { kind: 'not_landed', key: open.key } as const
-    const isTakenBack = await phases.mark({ onLeaseOver: 'resume', progress: phases.withoutCall(), call: ended }).then(
+/**
+ * Leaves the call open, or, where it is certain that nothing happened, takes it back. That this attempt has sent nothing
+ * says nothing of an earlier one that has. Gives the error to throw.
+ */
+async function failed<Tx>(
+  phases: Phases<Tx>,
+  { open, before }: Sending,
+  error: unknown,
+  meaning: CallFailure,
+): Promise<unknown> {
+  const isCertain = meaning === 'answered' || (meaning === 'not_sent' && before === undefined)
+  if (isCertain) {
+    const isTakenBack = await taken(phases, open.key).then(
       () => true,
       () => false,
     )

@@ -120,7 +120,10 @@ export interface EffectStore<Tx> {
   renew(claims: readonly EffectClaim[], leaseMs: number): Promise<readonly boolean[]>
   /** Keeps what the provider said, before anything follows from it. From here on the effect may run again: it is not called. */
   record(claim: EffectClaim, result: EffectResult): Promise<boolean>
-  /** `false` for each whose fence is stale. A settlement that is repeated because its reply was lost answers `true`. */
+  /**
+   * `false` for each whose fence is stale. A settlement that is repeated because its reply was lost answers `true`. The last
+   * claim may still say that a doubt is done which nobody has resolved. What has begun is not given back.
+   */
   settle(settlements: readonly EffectSettlement[]): Promise<readonly boolean[]>
   /** Runs `body` in a transaction and settles the effect as done in the same commit. A stale fence throws `claim_lost`. */
   apply(claim: EffectClaim, result: EffectResult, body: (tx: Tx) => Promise<void>): Promise<void>

@@ -146,7 +146,7 @@ export function resolve(
   now: number,
 ): StoredEffect | undefined {
   if (current?.state !== 'unknown') return undefined
-  const ready: StoredEffect = { ...idle(current, 'ready'), errorCode: undefined, dueAt: now }
+  const ready: StoredEffect = { ...idle(current, 'ready'), dueAt: now }
   if (evidence.kind === 'not_landed') return { ...ready, firstStartedAt: undefined }
   return { ...ready, providerId: evidence.providerId, result: evidence.result }
 }

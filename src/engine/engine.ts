@@ -23,7 +23,14 @@ import { keyOf } from './key.js'
 import { type Limiter, limiterOf, type Rate } from './limiter.js'
 import { openedInTime } from './opened.js'
 import { opening } from './opening.js'
-import { type Operation, type OperationOptions, operations, type Performed } from './operation.js'
+import {
+  type Operation,
+  type OperationOptions,
+  operations,
+  type Performed,
+  plainWording,
+  type Wording,
+} from './operation.js'
 import type { Outcome } from './outcome.js'
 import { type Accepted, type Done, errorToAnswer, jsonText, plainResult, plainSource, valueToAnswer } from './plain.js'
 import { type Concurrency, type Policy, type PolicyOptions, policyOf } from './policy.js'
@@ -106,8 +113,11 @@ export interface Engine<Tx> {
   ): Operation<Tx, Input, Output>
   /** Runs an operation once per key, as `run` does a function. */
   perform<Input, Output>(request: OperationRequest<Tx, Input, Output>): Promise<Done<Performed<Output>>>
-  /** Gives an operation the policy of a route that it is bound to: what its profile says, where the operation says nothing. */
-  bound(operation: Operation<Tx, never>, defaults: Partial<PolicyOptions>): Policy
+  /**
+   * Gives an operation the policy of a route that it is bound to: what its profile says, where the operation says nothing.
+   * What workers answer is written as the route would have.
+   */
+  bound(operation: Operation<Tx, never>, defaults: Partial<PolicyOptions>, wording: Wording): Policy
   /** Keeps what somebody says about a call or an effect, by its downstream key, and settles what is in doubt about it. */
   testify(testimony: Testimony): Promise<void>
   /** What workers do. */
@@ -200,7 +210,7 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
       } as PolicyOptions
       const operation = { name, options: all, handler }
       refuseNoHandler(handler, `operation("${name}")`)
-      context.operations.add({ operation, policy: policyOf(all, context) })
+      context.operations.add({ operation, policy: policyOf(all, context), wording: plainWording })
       return operation
     },
     async perform({ scope, key, operation, input }) {
@@ -208,15 +218,15 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
       if (held === undefined)
         throw new HapaxError('operation_unknown', `Operation "${operation.name}" was not made by this engine.`)
       const guarded = guardedOperation(
-        held,
+        { ...held, wording: plainWording },
         { scope: scopeOf(scope), key: keyOf(key) },
         jsonText(input ?? null, 'input'),
       )
       return plainResult(await guard(guarded)) as Done<never>
     },
-    bound(operation, defaults) {
+    bound(operation, defaults, wording) {
       const policy = policyOf({ ...defaults, ...operation.options }, context)
-      context.operations.bind(operation.name, policy)
+      context.operations.bind(operation.name, { policy, wording })
       return policy
     },
     async testify(testimony) {

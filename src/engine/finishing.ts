@@ -47,7 +47,8 @@ export function finish<Tx>(run: Run<Tx>, result: HandlerResult): Awaitable<Outco
 
 /** An answer that passes over a phase on record was given by other code; what has begun is not released. */
 function endingFor<Tx>({ work, guarded }: Run<Tx>, result: HandlerResult): Ending {
-  const ending = endingOf(result, work.unsound ?? (result.kind === 'threw' ? undefined : work.missed), guarded)
+  const isAnswer = result.kind === 'answered' || result.kind === 'unwritable'
+  const ending = endingOf(result, work.unsound ?? (isAnswer ? work.missed : undefined), guarded)
   return ending.kind === 'release' && work.isUsed ? { kind: 'fail', errorCode: 'released_late' } : ending
 }
 
@@ -121,7 +122,9 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
 
 /** An operation goes on by itself, a bounded number of times; then it waits for its client, or for a person. */
 function failureOf<Tx>({ context, guarded, attempt }: Run<Tx>, errorCode: string): Failure {
-  if (guarded.input === undefined || attempt >= limits.resumeAttempts) return { errorCode }
+  // Whose input cannot be read here may be gone on with by another node.
+  const isOperation = guarded.input !== undefined || context.operations.find(guarded.policy.name) !== undefined
+  if (!isOperation || attempt >= limits.resumeAttempts) return { errorCode }
   return { errorCode, resumeAfterMs: backoffMs(backoffs.resuming, attempt, context.chance) }
 }
 
@@ -183,8 +186,10 @@ function withheld<Tx>(run: Run<Tx>, result: HandlerResult): Outcome {
   return { kind: 'refused', error: new HapaxError('answer_withheld', message, { cause: errorOf(result) }) }
 }
 
-function notStored<Tx>({ claim }: Run<Tx>, result: HandlerResult): Outcome {
+function notStored<Tx>({ claim, work }: Run<Tx>, result: HandlerResult): Outcome {
   if (result.kind !== 'answered') return { kind: 'threw', error: result.error }
+  // What was answered over a call that is to be made again is no answer, and nobody is told it.
+  if (work.unsound !== undefined) return inDoubt(result)
   const answer = kept(result.answer)
   const { generation } = claim
   return { kind: 'answered', answer, stored: false, replayed: false, generation, expiresAt: undefined }

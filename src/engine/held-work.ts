@@ -3,13 +3,13 @@ import { passing } from '../kernel/crash-points.js'
 import { parseDuration } from '../kernel/duration.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { call } from './calling.js'
-import { subjectOf } from './context.js'
+import type { CollectedEffects } from './collected-effects.js'
 import { childKey, derivedKey } from './downstream-key.js'
 import { endingOf, type Unsound } from './evidence.js'
 import { errorCodeOf } from './name.js'
 import { type Ground, Phases, transactional } from './phases.js'
 import type { Policy } from './policy.js'
-import type { Answer, StoredAnswer } from './record.js'
+import { type Answer, type StoredAnswer, started } from './record.js'
 import type { Committed } from './store.js'
 import type { Phase, Work } from './work.js'
 
@@ -54,15 +54,18 @@ export class HeldWork<Tx> implements Work<Tx> {
     return this.#phases?.unsound
   }
 
-  /** What an answer may not pass over: a phase that is on record, and that the handler has not come by. */
+  /** What an answer may not pass over: a phase that is on record, and that the handler has not come by, or one under way. */
   get missed(): Unsound | undefined {
     if (this.#phases === undefined && this.#ground.record.progress === undefined) return undefined
-    return this.#prepared().missed === undefined ? undefined : { kind: 'doubt', errorCode: 'recovery_point_unknown' }
+    const phases = this.#prepared()
+    if (phases.isOpen) return { kind: 'doubt', errorCode: 'answered_during_phase' }
+    return phases.missed === undefined ? undefined : { kind: 'doubt', errorCode: 'recovery_point_unknown' }
   }
 
-  /** Whether anything has begun that a release would forget. */
+  /** Whether anything has begun, in this attempt or before, that a release would forget. */
   get isUsed(): boolean {
-    return this.#phases?.isUsed === true
+    const { recoveryPoint, isBegun } = this.#ground.record
+    return this.#phases?.isUsed === true || recoveryPoint !== started || isBegun
   }
 
   /** What became of `commit`. */
@@ -160,7 +163,7 @@ export class HeldWork<Tx> implements Work<Tx> {
     const phases = this.#toCommit()
     const { context, guarded, claim } = this.#ground
     const { policy } = guarded
-    const effects = phases.enterCommit()
+    const effects = this.#entered(phases)
     this.#isCommitting = true
     let answer: Answer | undefined
     let done: Committed<T>
@@ -194,9 +197,18 @@ export class HeldWork<Tx> implements Work<Tx> {
     passing('commit.committed')
     if (answer !== undefined) this.#state = { kind: 'committed', answer, expiresAt: done.expiresAt }
     this.#failure = undefined
-    if (effects.all.length > 0)
-      context.events.emit('effects_written', () => ({ ...subjectOf(guarded), count: effects.all.length }))
+    phases.tellEffects(effects)
     return done.value
+  }
+
+  /** One that meets another phase under way, or phases of other code, has failed. */
+  #entered(phases: Phases<Tx>): CollectedEffects {
+    try {
+      return phases.enterCommit()
+    } catch (reason) {
+      this.#failure ??= { reason }
+      throw reason
+    }
   }
 
   /** What a commit that may begin goes by. */
@@ -228,7 +240,7 @@ export class HeldWork<Tx> implements Work<Tx> {
 
   /** Nothing is begun once there is an answer, or a doubt. */
   #sound(): Phases<Tx> {
-    if (this.#state.kind !== 'none' || this.#isCommitting)
+    if (this.#state.kind !== 'none')
       throw new HapaxError('already_answered', 'No phase comes after work.commit: the answer is given.')
     const doubt = inDoubt(this.#doubt)
     if (doubt !== undefined) throw doubt

@@ -71,7 +71,7 @@ export class Lease implements Due {
 
   /** For how long nobody else can have this claim, as far as this side knows. */
   heldForMs(): number {
-    return this.isOver ? 0 : this.#sentAt + this.#policy.leaseMs - this.#around.clock.elapsed()
+    return this.isOver || this.#isStopped ? 0 : this.#sentAt + this.#policy.leaseMs - this.#around.clock.elapsed()
   }
 
   /** A write of the holder's has renewed it, which was sent then. */

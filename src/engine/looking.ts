@@ -11,8 +11,8 @@ import type { CallOptions, Work } from './work.js'
 export type Looked =
   | { readonly kind: 'landed'; readonly result: unknown }
   | { readonly kind: 'not_landed' }
-  /** The provider cannot say yet. */
-  | { readonly kind: 'not_yet' }
+  /** The provider cannot say yet, or the code that asks it has failed on its way there. */
+  | { readonly kind: 'not_yet'; readonly errorCode?: string }
   /** The provider did not answer: an outage, which says nothing of this call. */
   | { readonly kind: 'outage'; readonly errorCode: string }
   /** Nobody can be asked: there is no lookup, or the code does not come by the call. */
@@ -49,6 +49,12 @@ export class Lookup<Tx> implements Work<Tx> {
 
   get signal(): AbortSignal {
     return this.#over.signal
+  }
+
+  /** The operation has failed. What it says before it comes by the call is no word about the call. */
+  failed(error: unknown): void {
+    if (this.#looked.kind === 'nobody' && !this.signal.aborted)
+      this.#looked = { kind: 'not_yet', errorCode: codeOf(error) }
   }
 
   transaction: Work<Tx>['transaction'] = async <T>(name: string) => this.#stored(name) as Jsonified<T>

@@ -1,6 +1,6 @@
 import type { Awaitable } from '../kernel/awaitable.js'
 import { HapaxError } from '../kernel/errors.js'
-import { jsonText, valueToAnswer } from './plain.js'
+import { errorToAnswer, jsonText, valueToAnswer } from './plain.js'
 import type { Policy, PolicyOptions } from './policy.js'
 import type { Answer } from './record.js'
 import type { Work } from './work.js'
@@ -26,12 +26,20 @@ export interface Held<Tx> {
   readonly operation: Operation<Tx, never>
   /** Of the route that it is bound to, or its own. */
   readonly policy: Policy
+  /** The same: a retry over HTTP may be given what a worker has answered. */
+  readonly wording: Wording
+}
+
+/** How what an operation returned, or threw, is written down. */
+export interface Wording {
+  toAnswer(value: unknown): Answer
+  errorToAnswer(error: unknown): Answer
 }
 
 export interface Operations<Tx> {
   add(held: Held<Tx>): void
-  /** Another policy for one that is known: that of the route which it is bound to. */
-  bind(name: string, policy: Policy): void
+  /** Another policy and wording for one that is known: those of the route which it is bound to. */
+  bind(name: string, route: Pick<Held<Tx>, 'policy' | 'wording'>): void
   find(name: string): Held<Tx> | undefined
   names(): readonly string[]
 }
@@ -44,14 +52,14 @@ export function operations<Tx>(): Operations<Tx> {
       if (byName.has(name)) throw new HapaxError('operation_unknown', `Two operations are named "${name}"; rename one.`)
       byName.set(name, held)
     },
-    bind(name, policy) {
+    bind(name, route) {
       const held = byName.get(name)
       if (held === undefined)
         throw new HapaxError(
           'operation_unknown',
           `Operation "${name}" was made by another engine; make it with this one.`,
         )
-      byName.set(name, { ...held, policy })
+      byName.set(name, { ...held, ...route })
     },
     find: (name) => byName.get(name),
     names: () => [...byName.keys()],
@@ -82,6 +90,9 @@ export function operationAnswer(value: unknown): Answer {
   const type = isTyped ? [] : [['content-type', 'application/json'] as const]
   return { status, headers: [...type, ...given], body: Buffer.from(jsonText(body, 'body of the reply')) }
 }
+
+/** Where nobody but this process asks for the answer. */
+export const plainWording: Wording = { toAnswer: operationAnswer, errorToAnswer }
 
 function isReply(value: unknown): value is OperationReply {
   return typeof value === 'object' && value !== null && typeof (value as { status?: unknown }).status === 'number'

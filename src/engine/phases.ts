@@ -1,6 +1,6 @@
 import type { Awaitable } from '../kernel/awaitable.js'
 import { passing } from '../kernel/crash-points.js'
-import { HapaxError } from '../kernel/errors.js'
+import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { limits } from '../kernel/limits.js'
 import type { CallMark } from './call-store.js'
 import { type CollectedEffects, collectedEffects } from './collected-effects.js'
@@ -75,28 +75,55 @@ export class Phases<Tx> {
     return this.#begun.size > 0
   }
 
+  /** Whether a phase is under way. */
+  get isOpen(): boolean {
+    return this.#open !== undefined
+  }
+
   /** The first finding stands. */
   spoil(unsound: Unsound): void {
     this.#unsound ??= unsound
+  }
+
+  /**
+   * A write of which nobody knows whether it happened, or will yet, is the last of its run: what came after it could be
+   * undone by it. The next attempt has a higher fence, and reads what is on record.
+   */
+  unsure(error: unknown): void {
+    if (isHapaxError(error) && error.code !== 'claim_lost') this.spoil({ kind: 'retry', errorCode: error.code })
   }
 
   async transaction<T>(name: string, body: (at: Phase<Tx>) => Awaitable<T>): Promise<Jsonified<T>> {
     const known = this.enter('transaction', name)
     try {
       if (known !== undefined) return known.result as Jsonified<T>
-      const store = transactional(this.ground.context.wholeStore)
-      const effects = this.#collect(name)
-      const done = await store.transaction(this.ground.claim, async (tx) => {
-        const result = jsonified(await body(this.phase(tx)), `result of phase "${name}"`)
-        const progress = this.#after({ name, result })
-        passing('phase.open')
-        return { value: { result, progress }, write: this.#checkpoint(name, 'resume', progress), effects: effects.all }
-      })
+      const { result, progress } = await this.#ran(name, body)
       passing('phase.committed')
-      this.#committed(name, done.value.progress)
-      return done.value.result as Jsonified<T>
+      this.#committed(name, progress)
+      return result as Jsonified<T>
     } finally {
       this.leave()
+    }
+  }
+
+  async #ran<T>(name: string, body: (at: Phase<Tx>) => Awaitable<T>) {
+    const store = transactional(this.ground.context.wholeStore)
+    const effects = this.#collect(name)
+    let isWritten = false
+    try {
+      const { value } = await store.transaction(this.ground.claim, async (tx) => {
+        const result = jsonified(await body(this.phase(tx)), `result of phase "${name}"`)
+        const progress = this.#after({ name, result })
+        const write = this.#checkpoint(name, 'resume', progress)
+        passing('phase.open')
+        isWritten = true
+        return { value: { result, progress }, write, effects: effects.all }
+      })
+      this.tellEffects(effects)
+      return value
+    } catch (error) {
+      if (isWritten) this.unsure(error)
+      throw error
     }
   }
 
@@ -110,7 +137,10 @@ export class Phases<Tx> {
     }
     const known = this.#progress.phases[this.#walked]
     const expected = known ?? this.#progress.call
-    if (expected !== undefined && expected.name !== name) throw this.#lost(expected.name, name)
+    const isOtherCode = expected !== undefined && expected.name !== name
+    // An open call is only ever gone on with by a call.
+    if (isOtherCode || (expected === this.#progress.call && expected !== undefined && kind !== 'call'))
+      throw this.#lost(expected.name, name)
     this.#begun.add(name)
     this.#open = { kind, name, effects: undefined }
     if (known !== undefined) this.#walked++
@@ -134,6 +164,11 @@ export class Phases<Tx> {
         'Ask for an effect inside of work.transaction or work.commit: it commits with that.',
       )
     effects.add(kind, payload, options)
+  }
+
+  tellEffects({ all }: CollectedEffects): void {
+    const { context, guarded } = this.ground
+    if (all.length > 0) context.events.emit('effects_written', () => ({ ...subjectOf(guarded), count: all.length }))
   }
 
   /** Begins the last phase, and gives the effects that it will have. */
@@ -160,8 +195,13 @@ export class Phases<Tx> {
 
   /** Keeps the record for longer. */
   async extend(retentionMs: number | 'forever'): Promise<void> {
+    if (this.#open !== undefined) throw overlapping('extend', 'extend', this.#open)
     const { leaseMs } = this.ground.guarded.policy
-    await this.#write({ recoveryPoint: this.#recoveryPoint, onLeaseOver: this.#onLeaseOver, leaseMs, retentionMs })
+    const step = { recoveryPoint: this.#recoveryPoint, onLeaseOver: this.#onLeaseOver, leaseMs, retentionMs }
+    await this.#write(step).catch((error: unknown) => {
+      this.unsure(error)
+      throw error
+    })
   }
 
   /** What is on record once this phase is. */
@@ -259,7 +299,7 @@ function repeated(name: string): HapaxError {
   )
 }
 
-function overlapping(kind: OpenPhase['kind'], name: string, open: OpenPhase): HapaxError {
+function overlapping(kind: OpenPhase['kind'] | 'extend', name: string, open: OpenPhase): HapaxError {
   if (kind === 'call') {
     const message = `Call "${name}" was begun inside of "${open.name}"; a phase has one effect on the outside at most. Make the call before or after it.`
     return new HapaxError('second_effect', message)

@@ -66,7 +66,8 @@ export function plainResult<T>(outcome: Outcome): Done<T> | Accepted {
       const { answer, replayed, generation, expiresAt } = outcome
       if (answer.kind === 'withheld') throw new HapaxError('answer_withheld')
       const value = answer.body.byteLength === 0 ? undefined : JSON.parse(new TextDecoder().decode(answer.body))
-      if (answer.status >= 500) throw new HapaxError('handler_failed', (value as { message: string }).message)
+      if (answer.status >= 500)
+        throw new HapaxError('handler_failed', (value as { message?: string } | undefined)?.message)
       return {
         kind: 'done',
         value,

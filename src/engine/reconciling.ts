@@ -73,7 +73,11 @@ async function testimonyOf<Tx>({ wholeStore }: Context<Tx>, key: string): Promis
 function lookedIn({ says, result }: KeptTestimony, { call }: Progress): Looked {
   if (says === 'not_landed') return { kind: 'not_landed' }
   if (result === undefined) return call?.canLookUp ? { kind: 'not_yet' } : { kind: 'landed', result: undefined }
-  return { kind: 'landed', result: JSON.parse(Buffer.from(result).toString()) as unknown }
+  try {
+    return { kind: 'landed', result: JSON.parse(Buffer.from(result).toString()) as unknown }
+  } catch {
+    return { kind: 'not_yet' } // It has landed, but what it gave cannot be read.
+  }
 }
 
 async function inVain<Tx>(context: Context<Tx>, record: StoredRecord, looked: Looked): Promise<Reconciled> {
@@ -85,7 +89,7 @@ async function inVain<Tx>(context: Context<Tx>, record: StoredRecord, looked: Lo
   events.emit('looked_in_vain', () => ({
     ...subjectIn(record),
     looks,
-    errorCode: isOutage ? looked.errorCode : 'not_yet',
+    errorCode: ('errorCode' in looked ? looked.errorCode : undefined) ?? 'not_yet',
   }))
   if (looks >= limits.looks) return leave(context, record, 'looked_too_often')
   await putOff(context, record, looks, backoffMs(backoffs.looking, record.looks + 1, chance))

@@ -1,13 +1,14 @@
 import { within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
+import { limits } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
+import { digestHex } from './digest.js'
 import type { Guarded } from './guarded.js'
 import type { Lookup } from './looking.js'
-import { type Held, inputOf, operationAnswer } from './operation.js'
+import { type Held, inputOf } from './operation.js'
 import type { Outcome } from './outcome.js'
-import { errorToAnswer } from './plain.js'
 import type { RecordName, StoredRecord } from './record.js'
-import { runClaimed } from './running.js'
+import { runClaimed, type Won } from './running.js'
 
 /** What came of trying to go on with a record. */
 export type Resumed = { readonly kind: 'ran'; readonly outcome: Outcome } | { readonly kind: 'not_ours' }
@@ -35,14 +36,24 @@ export async function resume<Tx>(context: Context<Tx>, record: StoredRecord): Pr
     onNew: 'tell',
   })
   if (verdict.kind !== 'resumed' && verdict.kind !== 'reserved') return { kind: 'not_ours' }
+  if (verdict.record.attempt > limits.resumeAttempts) return tooOften(context, verdict)
   const guarded = guardedOperation(held, record, inputIn(context, verdict.record))
   const outcome = await runClaimed(context, guarded, verdict, askedAt)
   return { kind: 'ran', outcome }
 }
 
+/** One that never comes to an end of its own, such as one that ends its process each time, is left to a person. */
+async function tooOften<Tx>({ store, events }: Context<Tx>, { claim, record }: Won): Promise<Resumed> {
+  const errorCode = 'resumed_too_often'
+  const { scope, operation } = record
+  if (await store.fail(claim, { errorCode }))
+    events.emit('left_to_operator', () => ({ scope, record: digestHex(record), operation, errorCode }))
+  return { kind: 'not_ours' }
+}
+
 /** An operation as the engine guards it, without a request. */
 export function guardedOperation<Tx>(
-  { operation, policy }: Held<Tx>,
+  { operation, policy, wording }: Held<Tx>,
   { scope, key }: RecordName,
   input: string | undefined,
 ): Guarded<Tx> {
@@ -57,8 +68,8 @@ export function guardedOperation<Tx>(
         throw new HapaxError('progress_unreadable', 'The input of this operation is not on record.')
       return operation.handler(work, inputOf<never>(stored))
     },
-    toAnswer: operationAnswer,
-    errorToAnswer,
+    toAnswer: wording.toAnswer,
+    errorToAnswer: wording.errorToAnswer,
   }
 }
 
@@ -84,5 +95,5 @@ export async function look<Tx>(context: Context<Tx>, record: StoredRecord, looku
     held.policy.leaseMs,
     Promise.resolve().then(() => guarded.handler(lookup, input)),
     late,
-  ).catch(() => undefined)
+  ).catch((error: unknown) => lookup.failed(error))
 }

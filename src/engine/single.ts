@@ -7,7 +7,7 @@ import { type Ending, endingOf, type HandlerResult } from './evidence.js'
 import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
 import { kept, keptAnswer } from './held-work.js'
-import type { Outcome } from './outcome.js'
+import type { Answered, Outcome } from './outcome.js'
 import { finished } from './record.js'
 import { comparedAnew, reservationOf } from './reserving.js'
 import { SingleWork } from './single-work.js'
@@ -49,7 +49,7 @@ async function attempt<Tx>(
 ): Promise<Single> {
   const startedAt = context.clock.elapsed()
   let undone: { readonly ending: Ending; readonly result: HandlerResult } | undefined
-  let done: SingleOutcome<Outcome>
+  let done: SingleOutcome<Kept>
   try {
     done = await store.single(
       reservation,
@@ -68,7 +68,7 @@ async function attempt<Tx>(
           undone = { ending, result }
           throw new Undone()
         }
-        return stepOf(context, guarded, { ending, effects, generation, startedAt })
+        return stepOf(guarded, { ending, effects, generation })
       },
       guarded.joins,
     )
@@ -76,8 +76,10 @@ async function attempt<Tx>(
     if (undone !== undefined) return { kind: 'ended', outcome: undoneOutcome(context, guarded, undone) }
     throw error
   }
-  if (done.kind === 'committed')
-    return { kind: 'ended', outcome: { ...done.value, expiresAt: done.expiresAt } as Outcome }
+  if (done.kind === 'committed') {
+    tellCompleted(context, guarded, done.value, startedAt)
+    return { kind: 'ended', outcome: { ...done.value.outcome, expiresAt: done.expiresAt } }
+  }
   const { verdict } = done
   if (verdict.kind !== 'incomparable') {
     invariant(verdict.kind !== 'new', 'a key that may be taken is taken')
@@ -93,18 +95,22 @@ interface Ended {
   readonly ending: Ending
   readonly effects: CollectedEffects
   readonly generation: number
-  readonly startedAt: number
 }
 
-function stepOf<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, { ending, effects, generation, startedAt }: Ended) {
+/** What was kept with the commit, to be told after it. */
+interface Kept {
+  readonly outcome: Answered
+  readonly bytes: number
+  readonly effects: number
+}
+
+function stepOf<Tx>({ policy }: Guarded<Tx>, { ending, effects, generation }: Ended) {
   invariant(ending.kind === 'complete' && ending.answer !== undefined, 'what is undone does not come here')
   const { answer } = ending
-  const { policy } = guarded
-  const { status } = answer
-  const bytes = answer.body.byteLength
-  const runMs = context.clock.elapsed() - startedAt
-  context.events.emit('completed', () => ({ ...subjectOf(guarded), status, bytes, runMs }))
-  const value: Outcome = {
+  const rows = answer.status < 400 ? ('keep' as const) : ('undo' as const)
+  const completion = { answer: keptAnswer(answer, policy), answerVersion: policy.answerVersion }
+  const written = rows === 'keep' ? effects.all : []
+  const outcome: Answered = {
     kind: 'answered',
     answer: kept(answer),
     stored: true,
@@ -112,9 +118,21 @@ function stepOf<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, { ending, effect
     generation,
     expiresAt: undefined,
   }
-  const rows = status < 400 ? ('keep' as const) : ('undo' as const)
-  const completion = { answer: keptAnswer(answer, policy), answerVersion: policy.answerVersion }
-  return { value, rows, completion, effects: rows === 'keep' ? effects.all : [] }
+  const value: Kept = { outcome, bytes: answer.body.byteLength, effects: written.length }
+  return { value, rows, completion, effects: written }
+}
+
+function tellCompleted<Tx>(
+  { clock, events }: Context<Tx>,
+  guarded: Guarded<Tx>,
+  { outcome, bytes, effects: count }: Kept,
+  startedAt: number,
+): void {
+  const { status } = outcome.answer
+  const runMs = clock.elapsed() - startedAt
+  events.emit('completed', () => ({ ...subjectOf(guarded), status, bytes, runMs }))
+  if (bytes > guarded.policy.maxAnswerBytes) events.emit('withheld', () => ({ ...subjectOf(guarded), bytes }))
+  if (count > 0) events.emit('effects_written', () => ({ ...subjectOf(guarded), count }))
 }
 
 /** Runs the handler within its time. */

@@ -154,7 +154,10 @@ export interface Committed<T> {
   readonly expiresAt: number | undefined
 }
 
-/** What `single` gives its body: the claim is nobody's to see, and the record is as it would be with it. */
+/**
+ * What `single` gives its body: the claim is nobody's to see, and the record is as it would be with it. A new record may have
+ * no id before it is written, and then that is 0.
+ */
 export interface SingleAttempt<Tx> {
   readonly tx: Tx
   readonly claim: Claim

@@ -17,7 +17,7 @@ import { decoded } from './content-encoding.js'
 import type { Exchange, Handled, Reply } from './exchange.js'
 import { exposed } from './exposed.js'
 import { parseKeyHeader } from './header.js'
-import { keptHeaders, reframed } from './kept-headers.js'
+import { type Captured, captured, handlerFailed } from './kept-answer.js'
 import { notAllowed } from './not-allowed.js'
 import { problemReply } from './problem.js'
 import { acceptedReply, storedReply, wholeReply, withheldReply } from './replies.js'
@@ -150,10 +150,9 @@ class Passage<Tx, Request> implements Guarded<Tx> {
   }
 
   #captured(given: Reply): Answer {
-    const reply = reframed(sendable(given))
-    const headers = keptHeaders(reply.headers, this.#route.keepHeaders)
-    this.#said.push({ headers, reply })
-    return { status: reply.status, headers, body: reply.body }
+    const said = captured(given, this.#route.keepHeaders)
+    this.#said.push(said)
+    return said.answer
   }
 
   errorToAnswer(error: unknown): Answer {
@@ -193,7 +192,7 @@ class Passage<Tx, Request> implements Guarded<Tx> {
   #answered({ answer, replayed, expiresAt }: Answered): Awaitable<Handled<Tx>> {
     // Nobody sent a key that was minted, so nobody is told how long it lives.
     const until = this.minted ? undefined : expiresAt
-    const whole = this.#said.find(({ headers }) => headers === answer.headers)?.reply
+    const whole = this.#said.find((said) => said.answer.headers === answer.headers)?.reply
     if (whole !== undefined) return this.#reply(wholeReply(whole, until))
     if (answer.kind === 'withheld') return this.#reply(withheldReply(answer, this.#route.profile))
     return replayed ? this.#replayed(answer, until) : this.#reply(storedReply(answer, [], until))
@@ -224,12 +223,6 @@ class Passage<Tx, Request> implements Guarded<Tx> {
   }
 }
 
-/** What the application said in full, by what is kept of it. */
-interface Captured {
-  readonly headers: Reply['headers']
-  readonly reply: Reply
-}
-
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return 'something that is no error'
   const { name, message, cause } = error
@@ -255,8 +248,4 @@ function inputOf<Request>({ bound }: Route<Request>, request: Request, body: Uin
 function keyIn<Tx, Request>(exchange: Exchange<Tx>, { key, profile }: Route<Request>): IdempotencyKey | undefined {
   const lines = exchange.lines(profile.header)
   return lines.length === 0 && key === 'optional' ? undefined : parseKeyHeader(lines, profile.key)
-}
-
-function handlerFailed(error: unknown): HapaxError {
-  return isHapaxError(error) ? error : new HapaxError('handler_failed', undefined, { cause: error })
 }

@@ -11,6 +11,7 @@ import { checkedProfile } from './checked-profile.js'
 import { publish } from './contract.js'
 import type { Reply } from './exchange.js'
 import { checkedKeyRules, type KeyHeaderRules } from './header.js'
+import { routeWording } from './kept-answer.js'
 import { isNeverKept } from './kept-headers.js'
 import type { Profile } from './profile.js'
 import { ietf } from './profiles/ietf.js'
@@ -94,11 +95,16 @@ export function routeOf<Tx, Request>(
   refuseContradictions(options)
   const where = `Route "${options.name}"`
   const published = checkedProfile(options.profile ?? ietf, where)
+  const profile = { ...published, key: checkedKeyRules({ ...published.key, ...withoutAbsent(keyRules) }, where) }
+  const kept = keepHeaders.map((name) => name.toLowerCase())
   const policy =
     bound === undefined
       ? engine.policy({ ...published.defaults, ...policyOptionsOf(options) })
-      : engine.bound(bound.operation as unknown as Operation<Tx, never>, published.defaults)
-  const profile = { ...published, key: checkedKeyRules({ ...published.key, ...withoutAbsent(keyRules) }, where) }
+      : engine.bound(
+          bound.operation as unknown as Operation<Tx, never>,
+          published.defaults,
+          routeWording(profile, kept),
+        )
   const replay = replayOf(options.name, profile, options.currentState)
   return publish(
     engine,
@@ -108,7 +114,7 @@ export function routeOf<Tx, Request>(
       key,
       methods,
       profile,
-      keepHeaders: keepHeaders.map((name) => name.toLowerCase()),
+      keepHeaders: kept,
       bodyLimit,
       authorizeReplay,
       statusAt,

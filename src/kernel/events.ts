@@ -53,7 +53,7 @@ export interface Events {
   call_landed: Subject & { readonly phase: string }
   /** A call to the outside has failed. What that means is told by how its request ends. */
   call_failed: Subject & { readonly phase: string; readonly errorCode: string }
-  /** Effects have committed with an answer, and wait for a worker. */
+  /** Effects have committed with a phase, and wait for a worker. */
   effects_written: Subject & { readonly count: number }
   /** Nobody can know whether a handler took effect. */
   doubted: Subject & { readonly errorCode: string }

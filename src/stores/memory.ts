@@ -1,3 +1,4 @@
+import type { CallMark } from '../engine/call-store.js'
 import { boundedLimit } from '../engine/limit.js'
 import type { RecordName, StoredAnswer, StoredRecord } from '../engine/record.js'
 import type { Store } from '../engine/store.js'
@@ -5,6 +6,7 @@ import { tenantOf } from '../engine/tenant.js'
 import * as transitions from '../engine/transitions.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
 import { limits } from '../kernel/limits.js'
+import { memoryCalls } from './memory/calls.js'
 
 export interface MemoryStoreOptions {
   /** This store's own clock. */
@@ -32,6 +34,19 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
   const write = (next: StoredRecord | undefined): next is StoredRecord => {
     if (next !== undefined) put(next)
     return next !== undefined
+  }
+
+  const { mark, ...calls } = memoryCalls(
+    () => clock.now(),
+    (name) => {
+      const record = get(name)
+      return record && copyOf(record)
+    },
+  )
+  const marked = (next: StoredRecord | undefined, call: CallMark | undefined): boolean => {
+    if (!write(next)) return false
+    if (call !== undefined) mark(next, call)
+    return true
   }
 
   /** Those of some operations that `pick` gives something for. */
@@ -68,7 +83,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       return write(transitions.renew(get(claim), claim, leaseMs, clock.now()))
     },
     async checkpoint(claim, step) {
-      return write(transitions.checkpoint(get(claim), claim, step, clock.now()))
+      return marked(transitions.checkpoint(get(claim), claim, step, clock.now()), step.call)
     },
     complete(claim, completion) {
       const at = address(claim)
@@ -90,7 +105,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       return write(transitions.doubt(get(claim), claim, reason, clock.now()))
     },
     async settle(name, settlement) {
-      return write(transitions.settle(get(name), settlement, clock.now()))
+      return marked(transitions.settle(get(name), settlement, clock.now()), settlement.call)
     },
 
     async sweep(limit) {
@@ -163,6 +178,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       }
       return { keys, bytes }
     },
+    calls,
   }
 }
 

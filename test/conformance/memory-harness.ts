@@ -7,6 +7,7 @@ export const memoryHarness: StoreHarness = {
   lacks: {
     transactions: 'a map cannot roll back rows of the application',
     cut: 'a map has no connection that could be cut',
+    single: 'a map cannot roll back rows of the application',
     effects: 'an effect in memory would be lost with its process',
     inbox: 'an event in memory would be processed anew by the next process',
   },

@@ -4,23 +4,27 @@ import { describe, expect, test } from 'vitest'
 import { memoryHarness } from './memory-harness.js'
 import { type Plant, plantedFaults } from './planted-faults.js'
 import { plantedTransactionFaults } from './planted-transaction-faults.js'
+import { plantedWaitingFaults, plantedWorkFaults } from './planted-work-faults.js'
 import { sqliteHarness } from './sqlite-harness.js'
 
+const inMemory = [...plantedFaults, ...plantedWaitingFaults]
+const inSqlite = [...plantedTransactionFaults, ...plantedWorkFaults]
+
 describe('the suite finds out a store that', () => {
-  test.each(plantedFaults)('$fault', async ({ plant, caughtBy }) => {
+  test.each(inMemory)('$fault', async ({ plant, caughtBy }) => {
     expect(await failures(storeConformance(sabotaged(memoryHarness, plant)))).toContain(caughtBy)
   })
 
-  test.each(plantedTransactionFaults)('$fault', async ({ plant, caughtBy }) => {
+  test.each(inSqlite)('$fault', async ({ plant, caughtBy }) => {
     const cases = storeConformance(sabotaged(sqliteHarness, plant)).filter(({ name }) => name === caughtBy)
     expect(await failures(cases)).toEqual([caughtBy])
   })
 })
 
 test('the suite finds nothing wrong with a store in which no fault is planted', async () => {
-  const caught = new Set(plantedTransactionFaults.map(({ caughtBy }) => caughtBy))
+  const caught = new Set(inSqlite.map(({ caughtBy }) => caughtBy))
   const onSqlite = storeConformance(sabotaged(sqliteHarness, () => ({}))).filter(({ name }) => caught.has(name))
-  expect(onSqlite).toHaveLength(plantedTransactionFaults.length)
+  expect(onSqlite).toHaveLength(inSqlite.length)
   expect(await failures([...storeConformance(sabotaged(memoryHarness, () => ({}))), ...onSqlite])).toEqual([])
 })
 

@@ -23,6 +23,7 @@ const database = `docs_${process.pid}`
 /** What a reader has installed beside `hapax`. */
 const installed = [
   ...['libsql', 'pg', 'fastify', 'express', 'rate-limiter-flexible', '@fastify/cors'],
+  ...['kysely', 'drizzle-orm', 'knex', 'typeorm', '@electric-sql/pglite'],
   ...['@types/node', '@types/pg', '@types/express'],
 ]
 
@@ -41,7 +42,7 @@ const runnable = serverUrl === undefined ? programs.filter((program) => !wantPos
 beforeAll(async () => {
   await onServer(`CREATE DATABASE ${database}`)
   const modules = join(workplace, 'node_modules')
-  for (const owner of ['@types', '@fastify']) mkdirSync(join(modules, owner), { recursive: true })
+  for (const owner of ['@types', '@fastify', '@electric-sql']) mkdirSync(join(modules, owner), { recursive: true })
   symlinkSync(root, join(modules, 'hapax'))
   for (const name of installed) symlinkSync(join(root, 'node_modules', name), join(modules, name))
   for (const { directory, file, text } of programs) {
@@ -67,12 +68,13 @@ describe('a program in the docs', () => {
       const runtime = program.file.endsWith('.mjs') ? process.execPath : tsx
       const { stdout } = await run(runtime, [program.file], {
         cwd: program.directory,
-        timeout: 30_000,
+        timeout: 60_000,
         env: { ...process.env, DATABASE_URL: databaseUrl() },
       })
       const promised = [...program.text.matchAll(/\/\/ prints: (.*)$/gm)].map(([, line]) => line)
       if (promised.length > 0) expect(stdout.trimEnd().split('\n')).toEqual(promised)
     },
+    70_000,
   )
 
   if (serverUrl === undefined) {
@@ -91,7 +93,7 @@ describe('a program in the docs', () => {
       (error: { stdout: string }) => error,
     )
     expect(stdout).toBe('')
-  })
+  }, 70_000)
 })
 
 async function onServer(statement: string): Promise<void> {

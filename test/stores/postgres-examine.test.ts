@@ -279,6 +279,7 @@ const healthy: Facts = {
   isStandby: false,
   isReadOnly: false,
   synchronousCommit: 'on',
+  isEmbedded: false,
   fsync: 'on',
   fullPageWrites: 'on',
   statementTimeoutMs: 5_000,

@@ -73,15 +73,15 @@ export const inbox: Readonly<Record<string, Show>> = {
   },
 
   'what an event testifies commits with its work, and not without it': async (stage) => {
+    const { receive } = stage.inbox(stage.store)
     const { calls } = stage.store
     assert.ok(calls !== undefined, 'whoever has an inbox keeps what was said about calls')
-    const failing = stage.inbox(stage.store).receive(event, async () => {
+    const failing = receive(event, async () => {
       throw new Error('no such ride')
     })
     await assert.rejects(failing)
     same(await calls.testimonies(['down-a', 'down-b']), [])
-    await stage.inbox(stage.store).receive(event, async () => ({ value: undefined, testimonies }))
-    await stage.inbox(stage.store).receive(event, async () => ({ value: undefined, testimonies }))
+    for (const _ of [1, 2]) await receive(event, async () => ({ value: undefined, testimonies }))
     same(
       await calls.testimonies(['down-a', 'down-b']),
       testimonies.map((testimony) => ({ ...testimony, at: stage.startedAt })),

@@ -2,13 +2,21 @@ import { HapaxError } from '../../kernel/errors.js'
 import type { Connections, ConnectionUse } from './connections.js'
 import { type PgClient, type PgPool, pgConnections } from './pg-pool.js'
 import { type PostgresJs, type PostgresJsTransaction, postgresJsConnections } from './postgres-js.js'
+import { isPGlite, type PGlite, type PGliteTransaction } from './transactions/pglite.js'
+import { pgliteConnections } from './transactions/pglite-connections.js'
 
-/** A client library's own door to PostgreSQL: a `pg` Pool or a postgres.js client. */
-export type PostgresClient = PgPool | PostgresJs
+/** A client library's own door to PostgreSQL: a `pg` Pool, a postgres.js client, or for tests a PGlite. */
+export type PostgresClient = PgPool | PostgresJs | PGlite
 
 /** What a handler is given inside of a transaction: the library's own object. */
 export type TransactionOf<Client> =
-  Client extends PgPool<infer Connection> ? Connection : Client extends PostgresJs<infer Tx> ? Tx : never
+  Client extends PgPool<infer Connection>
+    ? Connection
+    : Client extends PostgresJs<infer Tx>
+      ? Tx
+      : Client extends PGlite<infer Tx>
+        ? Tx
+        : never
 
 /** Recognises the library by the shape of what was handed in. */
 export function connectionsOf<Client extends PostgresClient>(
@@ -20,11 +28,13 @@ export function connectionsOf<Client extends PostgresClient>(
     return postgresJsConnections(client as PostgresJs<TransactionOf<Client> & PostgresJsTransaction>, use)
   if (typeof given?.connect === 'function' && !isSingle(given))
     return pgConnections(client as PgPool<TransactionOf<Client> & PgClient>, use)
+  if (typeof client === 'object' && client !== null && isPGlite(client))
+    return pgliteConnections<TransactionOf<Client> & PGliteTransaction>(client, use)
   if (typeof given?.connect === 'function')
     throw new HapaxError('store_unknown', 'This is a single pg Client. Give postgresStore a Pool: new pg.Pool({ … }).')
   throw new HapaxError(
     'store_unknown',
-    'pool is neither a pg Pool nor a postgres.js client. Give new pg.Pool({ … }) or postgres(url).',
+    'pool is neither a pg Pool nor a postgres.js client nor a PGlite. Give new pg.Pool({ … }) or postgres(url).',
   )
 }
 

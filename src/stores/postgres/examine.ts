@@ -156,7 +156,13 @@ function synchronousCommit({ synchronousCommit, role }: Facts, { durability }: W
   )
 }
 
-function disk({ fsync, fullPageWrites }: Facts, { durability }: Wanted): Finding {
+function disk({ isEmbedded, fsync, fullPageWrites }: Facts, { durability }: Wanted): Finding {
+  if (isEmbedded)
+    return notDurable(
+      'disk',
+      durability,
+      `PGlite never syncs, so it may forget what it acknowledged. Use a server; in tests, say durability: 'unchecked'.`,
+    )
   if (fsync !== 'on')
     return notDurable('disk', durability, `fsync is ${fsync}: a power cut loses data, or all of it. Turn it on.`)
   if (fullPageWrites === 'on') return ok('disk', 'fsync and full_page_writes are on')

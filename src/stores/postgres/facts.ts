@@ -12,6 +12,8 @@ export interface Facts {
   readonly role: string
   readonly version: number
   readonly versionText: string
+  /** PostgreSQL inside of this process, which has no disk of its own. */
+  readonly isEmbedded: boolean
   readonly isStandby: boolean
   readonly isReadOnly: boolean
   readonly synchronousCommit: string
@@ -59,6 +61,7 @@ const aboutServer: Query = {
     'role',
     'version',
     'version_text',
+    'is_embedded',
     'is_standby',
     'is_read_only',
     'synchronous_commit',
@@ -68,7 +71,7 @@ const aboutServer: Query = {
     'server_time',
   ],
   text: `SELECT quote_ident(current_user), current_setting('server_version_num'), current_setting('server_version'),
-    pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', current_setting('synchronous_commit'),
+    version() LIKE '%PGlite%', pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', current_setting('synchronous_commit'),
     current_setting('fsync'), current_setting('full_page_writes'),
     (SELECT setting FROM pg_settings WHERE name = 'statement_timeout'),
     (extract(epoch FROM clock_timestamp()) * 1000)::float8`,
@@ -146,6 +149,7 @@ export async function factsOf<Tx>(connections: Connections<Tx>, schema: string):
     role: text(server, 'role'),
     version,
     versionText: text(server, 'version_text'),
+    isEmbedded: isTrue(server, 'is_embedded'),
     isStandby: isTrue(server, 'is_standby'),
     isReadOnly: isTrue(server, 'is_read_only'),
     synchronousCommit: text(server, 'synchronous_commit'),

@@ -101,7 +101,8 @@ export function isFarewell(error: unknown): boolean {
   return /^(57P0[1-5]|08...|25P0[34]|53300|58...|40003|XX...)$/.test(sqlStateOf(error))
 }
 
-function isAnswer(error: unknown): boolean {
+/** Whether it is what the server itself said. */
+export function isAnswer(error: unknown): boolean {
   return error instanceof Error && 'severity' in error && /^[0-9A-Z]{5}$/.test(sqlStateOf(error))
 }
 

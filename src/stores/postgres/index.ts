@@ -12,3 +12,5 @@ export {
 } from './postgres-store.js'
 export { type PostgresRightsOptions, postgresRights } from './rights.js'
 export type { MigratePostgresOptions, PostgresMigration } from './schema.js'
+export type { PGlite, PGliteTransaction } from './transactions/pglite.js'
+export type { TransactionFrom, TransactionSource } from './transactions/source.js'

@@ -116,7 +116,7 @@ function refuseNamedCommit({ options }: PostgresJs, { statements }: ConnectionUs
 }
 
 /** How far a transaction is, how many statements wait for their answer, and when the last one was sent. */
-interface Course extends Progress {
+export interface Course extends Progress {
   open: number
   sentAt: number
   readonly silence: Silence
@@ -130,7 +130,7 @@ function isOver({ stage }: Course): boolean {
  * The transaction as somebody gets it who may send only for a while. After a lost connection this library would run
  * the next statement on a new one, outside of any transaction; so nothing passes once it is over.
  */
-function guarded<Tx extends PostgresJsTransaction>(tx: Tx, course: Course, maySend: () => boolean): Tx {
+export function guarded<Tx extends PostgresJsTransaction>(tx: Tx, course: Course, maySend: () => boolean): Tx {
   const asking = (made: unknown) => watched(made, course, maySend)
   return new Proxy(tx, {
     apply: (target, self, given) => asking(Reflect.apply(target as unknown as () => unknown, self, given)),

@@ -1,5 +1,8 @@
+import type { CallStore } from '../../engine/call-store.js'
+import type { EffectStore } from '../../engine/effect-store.js'
 import type { Finding } from '../../engine/finding.js'
-import type { DatabaseStore } from '../../engine/store.js'
+import type { InboxStore } from '../../engine/inbox-store.js'
+import type { DatabaseStore, Store } from '../../engine/store.js'
 import { type Duration, parseDuration } from '../../kernel/duration.js'
 import { HapaxError } from '../../kernel/errors.js'
 import { defaults } from '../../kernel/limits.js'
@@ -9,7 +12,7 @@ import { callQueriesFor } from './calls/call-queries.js'
 import { postgresCalls } from './calls/call-store.js'
 import { testimonyQueriesFor } from './calls/testimony-queries.js'
 import { connectionsOf, type PostgresClient, type TransactionOf } from './client.js'
-import type { ConnectionUse } from './connections.js'
+import type { Connections, ConnectionUse } from './connections.js'
 import { each } from './each.js'
 import { effectQueriesFor } from './effects/effect-queries.js'
 import { postgresEffects } from './effects/effect-store.js'
@@ -27,9 +30,11 @@ import { keyLock } from './single/key-lock.js'
 import { single } from './single/single.js'
 import { postgresSteps } from './steps.js'
 import { inTransaction } from './transaction.js'
+import { begins, type TransactionFrom, type TransactionSource } from './transactions/source.js'
+import { toolTransactions } from './transactions/tool-connections.js'
 
 export interface PostgresOptions<Client extends PostgresClient> {
-  /** A `pg` Pool or a postgres.js client. It stays yours: closing the store does not end it. */
+  /** A `pg` Pool, a postgres.js client, or a PGlite. It stays yours: closing the store does not end it. */
   readonly pool: Client
   /** Where the tables are. Default `'hapax'`. */
   readonly schema?: string
@@ -40,7 +45,13 @@ export interface PostgresOptions<Client extends PostgresClient> {
   readonly connection?: 'direct' | 'pooler'
 }
 
-export interface PostgresStoreOptions<Client extends PostgresClient> extends PostgresOptions<Client> {
+export interface PostgresStoreOptions<Client extends PostgresClient, Source extends TransactionSource = never>
+  extends PostgresOptions<Client> {
+  /**
+   * What opens the transactions of handlers: the handle of Kysely, Drizzle, Prisma, Knex, TypeORM or PGlite, on the same
+   * database. A handler is given that tool's own transaction. Default: the pool.
+   */
+  readonly transactions?: Source
   /** How long to wait for a connection, and for the answer to a statement. Default `'5s'`. */
   readonly statementTimeout?: Duration
   /** How long a handler may leave its transaction idle, before the server rolls it back. Default `'5s'`. */
@@ -57,6 +68,10 @@ export interface PostgresStoreOptions<Client extends PostgresClient> extends Pos
 }
 
 export interface PostgresStore<Tx> extends DatabaseStore<Tx> {
+  readonly single: NonNullable<Store<Tx>['single']>
+  readonly calls: CallStore
+  readonly effects: EffectStore<Tx>
+  readonly inbox: InboxStore<Tx>
   readonly examine: () => Promise<readonly Finding[]>
 }
 
@@ -67,14 +82,14 @@ export interface PostgresStore<Tx> extends DatabaseStore<Tx> {
  * const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL })
  * const hapax = engine({ store: postgresStore({ pool }) })
  */
-export function postgresStore<Client extends PostgresClient>(
-  options: PostgresStoreOptions<Client>,
-): PostgresStore<TransactionOf<Client>> {
+export function postgresStore<Client extends PostgresClient, Source extends TransactionSource = never>(
+  options: PostgresStoreOptions<Client, Source>,
+): PostgresStore<HandedOut<Client, Source>> {
   const { schema = defaultSchema, rowSecurity = 'off', durability = 'required', batching = 'on' } = options
   const use = useOf(options)
   const connections = connectionsOf(options.pool, use)
   /** Where handlers write. */
-  const phases = connections
+  const phases = phasesOf(options, connections, use)
   const queries = queriesFor(quoted(schema))
   const outbox = { ...effectQueriesFor(quoted(schema)), ...settleQueriesFor(quoted(schema)) }
   const execute = executor(connections, rowSecurity)
@@ -159,7 +174,20 @@ export function migratePostgres<Client extends PostgresClient>({
   return typed(async () => migrate(connectionsOf(pool, use), schema, mode))
 }
 
-function useOf<Client extends PostgresClient>(options: PostgresStoreOptions<Client>): ConnectionUse {
+/** Whose transaction a handler is given. */
+type HandedOut<Client, Source> = [Source] extends [never] ? TransactionOf<Client> : TransactionFrom<Source>
+
+/** The pool opens them, unless there is a tool that does. */
+function phasesOf<Client extends PostgresClient, Source extends TransactionSource>(
+  { transactions }: PostgresStoreOptions<Client, Source>,
+  connections: Connections<unknown>,
+  use: ConnectionUse,
+): Pick<Connections<HandedOut<Client, Source>>, 'transaction'> {
+  if (transactions === undefined) return connections as Connections<HandedOut<Client, Source>>
+  return { transaction: toolTransactions(begins(transactions), use, connections.query) }
+}
+
+function useOf<Client extends PostgresClient>(options: PostgresStoreOptions<Client, TransactionSource>): ConnectionUse {
   const { statementTimeout, transactionTimeout, connection = 'pooler' } = options
   return {
     statementTimeoutMs: millisecondsOf(statementTimeout, 'statementTimeout', defaults.storeTimeoutMs),

@@ -77,7 +77,7 @@ export interface Services {
   commitEvent(testimonies: readonly Testimony[]): void
   /** Reserves in the transaction begun. Whoever may not run is judged, and the transaction is over. */
   take(reservation: Reservation): Verdict
-  /** The answer of what was taken, with its rows or without, then COMMIT. `false` is as for `commit`. */
+  /** The answer of what was taken, with its rows and effects or alone, then COMMIT. `false` is as for `commit`. */
   commitSingle(
     claim: Claim,
     rows: SingleStep<unknown>['rows'],

@@ -79,8 +79,9 @@ export function sqliteServices(openDriver: OpenDriver, settings: ThreadSettings)
     take: (reservation) => taken(held(), reservation),
     commitSingle(claim, rows, completion, effects) {
       const database = held()
-      if (rows === 'undo') database.connection.exec(undo)
-      return ended(database, (tables) => fencedWrite(tables, claim, { kind: 'complete', ...completion }, effects))
+      if (rows === 'undo') database.connection.exec('ROLLBACK TO hapax_rows')
+      const kept = rows === 'undo' ? [] : effects
+      return ended(database, (tables) => fencedWrite(tables, claim, { kind: 'complete', ...completion }, kept))
     },
     rollback() {
       if (database?.connection.inTransaction) database.connection.exec('ROLLBACK')
@@ -105,8 +106,6 @@ function taken(database: Database, reservation: Reservation): Verdict {
   database.connection.exec('claim' in verdict ? 'SAVEPOINT hapax_rows' : 'COMMIT')
   return verdict
 }
-
-const undo = 'ROLLBACK TO hapax_rows'
 
 /** Comments and blanks, then a keyword that would end the transaction; `ROLLBACK TO` only goes back to a savepoint. */
 const endsTransaction =

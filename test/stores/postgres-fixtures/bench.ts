@@ -11,6 +11,7 @@ export const noon = Date.UTC(2026, 0, 2, 12)
 
 /** A schema of its own on a real server, its clock pinned, and a table for the rows of an application. */
 export interface PostgresBench {
+  readonly url: string
   readonly schema: string
   /** Looks and acts from outside, past every wire. */
   readonly owner: pg.Pool
@@ -61,6 +62,7 @@ export function postgresBench(url: string): PostgresBench {
   })
 
   return {
+    url,
     schema,
     owner,
     outside: postgresStore({ pool: owner, schema }) as Store<never>,

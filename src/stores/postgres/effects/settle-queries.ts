@@ -33,14 +33,20 @@ export function settleQueriesFor(schema: string) {
   const asked = `asked AS MATERIALIZED (SELECT * FROM
       unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bytea[])
       AS asked(id, fence, outcome, after, error_code, provider_id, result))`
-  const update = (from: string) => `UPDATE ${states} s SET ${ended} FROM (SELECT ${schema}.clock() AS now) t, ${from} a
+  const update = (
+    from: string,
+  ) => `UPDATE ${states} s SET ${ended} FROM (SELECT ${schema}.clock() AS now OFFSET 0) t, ${from} a
       WHERE s.effect_id = a.id AND s.fence = a.fence AND ${mayEnd}`
   return {
-    /** Gives whom it ended, and whom the same claim ended before in the same way and for the same reason: that reply was lost. */
+    /**
+     * Gives whom it ended, and whom the same claim ended before in the same way and for the same reason: that reply was lost.
+     * Only those that are missing are looked for, which is hardly ever one.
+     */
     settle: {
-      text: `WITH ${asked}, u AS (${update('asked')} RETURNING s.effect_id, s.fence)
+      text: `WITH ${asked}, u AS (${update('asked')} RETURNING s.effect_id, s.fence),
+      missing AS MATERIALIZED (SELECT * FROM asked a WHERE NOT EXISTS (SELECT FROM u WHERE u.effect_id = a.id))
       SELECT effect_id, fence FROM u UNION ALL
-      SELECT s.effect_id, s.fence FROM asked a JOIN ${states} s ON s.effect_id = a.id AND s.fence = a.fence
+      SELECT s.effect_id, s.fence FROM missing a JOIN ${states} s ON s.effect_id = a.id AND s.fence = a.fence
         AND s.state = ${stateAfter} AND coalesce(a.error_code = s.last_error_code, a.error_code IS NULL)`,
       gives: ['id', 'fence'],
       plan: 'fresh',

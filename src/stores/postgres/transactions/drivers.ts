@@ -1,0 +1,22 @@
+import type { PgClient } from '../pg-pool.js'
+import type { PostgresJsTransaction } from '../postgres-js.js'
+import { has, type Speaker } from './tool.js'
+
+/** Transactions of the two client libraries that somebody else opened. The store opens its own on their connections. */
+
+export const pgSpeaker: Speaker<Pick<PgClient, 'query'>> = {
+  name: 'a pg client',
+  isTransaction: (given): given is PgClient => has(given, 'query', 'escapeLiteral'),
+  say: async (client, text, values) => (await client.query({ text, values, ...raw })).rows,
+}
+
+export const postgresJsSpeaker: Speaker<PostgresJsTransaction> = {
+  name: 'the sql of a postgres.js transaction',
+  isTransaction: (given): given is PostgresJsTransaction => has(given, 'unsafe', 'savepoint'),
+  async say(sql, text, values) {
+    const rows = (await sql.unsafe(text, values as never[], { prepare: false }).raw()) as (Uint8Array | null)[][]
+    return rows.map((row) => row.map((value) => value && Buffer.from(value).toString()))
+  },
+}
+
+const raw = { rowMode: 'array', types: { getTypeParser: () => (value: string) => value } } as const

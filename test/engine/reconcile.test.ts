@@ -1,0 +1,300 @@
+import { isHapaxError, type LookedUp, limits } from 'hapax'
+import { describe, expect, test } from 'vitest'
+import { bounded, gate, rejection } from '../support/waiting.js'
+import { insertRide, never, type WorkBench, workBench } from '../support/work-bench.js'
+
+const request = { scope: 'acme', key: 'k', input: { who: 'ann' } }
+const minute = 60_000
+
+type Lookup = (key: string) => LookedUp<{ id: string }> | undefined | Promise<LookedUp<{ id: string }> | undefined>
+
+interface Given {
+  readonly lookup?: Lookup
+  readonly run?: () => unknown
+  readonly readLag?: '1m'
+  /** What the handler does before it comes by its call. */
+  readonly before?: () => void
+}
+
+/** A ride whose charge is lost on its way the first time. */
+function rides(hapax: WorkBench['hapax'], given: Given) {
+  const sent: string[] = []
+  const operation = hapax.operation('rides.create', { version: 1 }, async (work, input: { who: string }) => {
+    const ride = await work.transaction('ride_created', ({ tx }) => insertRide(tx, input.who))
+    given.before?.()
+    const charge = await work.call('charge_created', {
+      run: ({ key }) => {
+        sent.push(key)
+        if (given.run !== undefined) return given.run() as { id: string }
+        if (sent.length === 1) throw new Error('ECONNRESET')
+        return { id: 'ch_sent_again' }
+      },
+      ...(given.lookup && { lookup: ({ key }) => given.lookup?.(key) }),
+      ...(given.readLag && { readLag: given.readLag }),
+    })
+    return work.commit(() => ({ status: 201, body: { ride, charge } }))
+  })
+  return { operation, sent }
+}
+
+async function inDoubt(given: Given) {
+  const bench = await workBench()
+  const made = rides(bench.hapax, given)
+  const perform = () => bench.hapax.perform({ ...request, operation: made.operation })
+  expect(await rejection(perform())).toMatchObject({ code: 'outcome_unknown' })
+  return { bench, ...made, perform }
+}
+
+const landed: Lookup = () => ({ landed: true, result: { id: 'ch_found' } })
+const told = { by: 'webhook:gateway', why: 'event evt_1' }
+const bytes = (value: unknown) => Buffer.from(JSON.stringify(value))
+
+describe('a doubt about a call', () => {
+  test('that landed is settled with its result, and the operation goes on behind it without its client', async () => {
+    const asked: string[] = []
+    const { bench, sent, perform } = await inDoubt({
+      lookup: (key) => {
+        asked.push(key)
+        return { landed: true, result: { id: 'ch_found' } }
+      },
+    })
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
+    expect(asked).toEqual(sent)
+    const record = await bench.record()
+    expect(record).toMatchObject({ state: 'failed_retryable', recoveryPoint: 'charge_created', isBegun: false })
+    expect(record?.evidence).toMatchObject([{ says: 'landed', by: 'reconciler' }])
+    expect(await bench.hapax.chores.resume(10)).toMatchObject([{ outcome: { kind: 'answered' } }])
+    expect(await perform()).toMatchObject({ value: { charge: { id: 'ch_found' } }, replayed: true })
+    expect(sent).toHaveLength(1)
+    expect(await bench.rides()).toEqual(['ann'])
+    expect(bench.events.filter(({ name }) => name === 'settled')).toMatchObject([{ says: 'landed', by: 'reconciler' }])
+  })
+
+  test('that did not land is put off until no slow holder can have sent it, and then made anew', async () => {
+    const { bench, sent, perform } = await inDoubt({ lookup: () => ({ landed: false }), readLag: '1m' })
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['put_off'])
+    expect((await bench.record())?.state).toBe('unknown')
+    await bench.travel(minute + 10_000 - 1)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual([])
+    await bench.travel(1)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
+    expect(await bench.record()).toMatchObject({ state: 'failed_retryable', recoveryPoint: 'ride_created' })
+    expect(await perform()).toMatchObject({ value: { charge: { id: 'ch_sent_again' } } })
+    expect(sent).toHaveLength(2)
+    expect(sent[1]).toBe(sent[0])
+  })
+
+  test('that the provider cannot answer yet is asked about again later, and in the end left to a person', async () => {
+    let asked = 0
+    const { bench } = await inDoubt({ lookup: () => void asked++ as undefined })
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['put_off'])
+    expect(await bench.hapax.chores.reconcile(10)).toEqual([])
+    for (let round = 2; round < limits.looks; round++) {
+      await bench.travel(60 * minute)
+      expect(await bench.hapax.chores.reconcile(10)).toEqual(['put_off'])
+    }
+    await bench.travel(60 * minute)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['left_to_operator'])
+    expect(asked).toBe(limits.looks)
+    await bench.travel(1_000 * minute)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual([])
+    expect(await bench.record()).toMatchObject({ state: 'unknown', looks: limits.looks - 1 })
+  }, 30_000)
+
+  test('whose provider is down waits, however long, and is not left to a person for it', async () => {
+    let isDown = true
+    const { bench } = await inDoubt({
+      lookup: (key) => (isDown ? Promise.reject(new Error('ECONNREFUSED')) : landed(key)),
+    })
+    for (let round = 0; round < limits.looks + 5; round++) {
+      expect(await bench.hapax.chores.reconcile(10)).toEqual(['outage'])
+      await bench.travel(60 * minute)
+    }
+    expect(await bench.record()).toMatchObject({ state: 'unknown', looks: 0 })
+    isDown = false
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
+  }, 30_000)
+
+  test('whose provider does not answer is not waited for for ever', async () => {
+    const { bench } = await inDoubt({ lookup: never })
+    const reconciling = bench.hapax.chores.reconcile(10)
+    let isDone = false
+    void reconciling.finally(() => {
+      isDone = true
+    })
+    while (!isDone) await bench.clock.advance(1_000)
+    expect(await reconciling).toEqual(['outage'])
+  })
+
+  test('that nobody can be asked about is left to a person at once', async () => {
+    const { bench, sent } = await inDoubt({})
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['left_to_operator'])
+    await bench.travel(1_000 * minute)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual([])
+    expect((await bench.record())?.state).toBe('unknown')
+    expect(sent).toHaveLength(1)
+    expect(bench.events.filter(({ name }) => name === 'left_to_operator')).toHaveLength(1)
+  })
+
+  test('is asked about again where the code fails on its way to the call', async () => {
+    let isFailing = false
+    const { bench } = await inDoubt({
+      lookup: landed,
+      before: () => {
+        if (isFailing) throw new Error('no configuration')
+      },
+    })
+    isFailing = true
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['put_off'])
+    isFailing = false
+    await bench.travel(60 * minute)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
+  })
+
+  test('is looked at without running a phase, sending anything or writing a row', async () => {
+    const { bench, sent } = await inDoubt({ lookup: () => undefined })
+    const before = await bench.record()
+    for (const _ of [1, 2, 3]) {
+      await bench.hapax.chores.reconcile(10)
+      await bench.travel(60 * minute)
+    }
+    const after = await bench.record()
+    expect(after).toMatchObject({ attempt: before?.attempt, fence: before?.fence, recoveryPoint: 'ride_created' })
+    expect(after?.progress).toEqual(before?.progress)
+    expect(sent).toHaveLength(1)
+    expect(await bench.rides()).toEqual(['ann'])
+  })
+
+  test('is looked at by one node at a time', async () => {
+    let asked = 0
+    const given: Given = {
+      lookup: () => {
+        asked++
+        return undefined
+      },
+    }
+    const { bench } = await inDoubt(given)
+    const other = bench.node()
+    rides(other, given)
+    await Promise.all([bench.hapax, other, bench.hapax, other].map(({ chores }) => chores.reconcile(10)))
+    expect(asked).toBe(1)
+  })
+
+  test('left by a process that vanished is settled in the same way', async () => {
+    const bench = await workBench()
+    const frozen = bench.node()
+    const inside = gate()
+    const hanging = rides(frozen, {
+      run: () => {
+        inside.open()
+        return never()
+      },
+    })
+    rides(bench.hapax, { lookup: landed })
+    void frozen.perform({ ...request, operation: hanging.operation })
+    await bounded(inside.opened, 'the call')
+    expect(await bench.hapax.chores.sweep(10)).toEqual([])
+    await bench.travel(31_000)
+    expect(await bench.hapax.chores.sweep(10)).toMatchObject([{ state: 'unknown' }])
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
+  })
+})
+
+describe('what somebody says about a call', () => {
+  test('after the doubt settles it at once', async () => {
+    const { bench, sent, perform } = await inDoubt({})
+    await bench.hapax.testify({
+      downstreamKey: sent[0] ?? '',
+      says: 'landed',
+      result: bytes({ id: 'ch_told' }),
+      ...told,
+    })
+    expect(await bench.record()).toMatchObject({ state: 'failed_retryable', evidence: [{ by: 'webhook:gateway' }] })
+    expect(await perform()).toMatchObject({ value: { charge: { id: 'ch_told' } } })
+    expect(sent).toHaveLength(1)
+  })
+
+  test('before the doubt counts when there is one', async () => {
+    const bench = await workBench()
+    const frozen = bench.node()
+    const inside = gate<string>()
+    const operation = frozen.operation('rides.create', { version: 1 }, (work) =>
+      work.call('charge_created', {
+        run: ({ key }) => {
+          inside.open(key)
+          return never()
+        },
+      }),
+    )
+    void frozen.perform({ ...request, operation })
+    const downstreamKey = await bounded(inside.opened, 'the call')
+    await bench.hapax.testify({ downstreamKey, says: 'landed', result: bytes({ id: 'ch_told' }), ...told })
+    expect((await bench.record())?.state).toBe('in_progress')
+    await bench.travel(31_000)
+    await bench.hapax.chores.sweep(10)
+    expect(await bench.record()).toMatchObject({ state: 'failed_retryable', recoveryPoint: 'charge_created' })
+  })
+
+  test('that it landed counts more than that it did not, in whatever order they come', async () => {
+    const { bench, sent } = await inDoubt({})
+    const [downstreamKey = ''] = sent
+    await bench.store.calls.testify({ downstreamKey, says: 'landed', result: bytes({ id: 'ch_told' }), ...told })
+    await bench.hapax.testify({ downstreamKey, says: 'not_landed', ...told })
+    expect(await bench.record()).toMatchObject({ state: 'failed_retryable', recoveryPoint: 'charge_created' })
+  })
+
+  test('that it did not land is believed only when no slow holder can have sent it', async () => {
+    const { bench, sent } = await inDoubt({})
+    await bench.hapax.testify({ downstreamKey: sent[0] ?? '', says: 'not_landed', ...told })
+    expect((await bench.record())?.state).toBe('unknown')
+    await bench.travel(10_000)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
+    expect(await bench.record()).toMatchObject({ state: 'failed_retryable', recoveryPoint: 'ride_created' })
+  })
+
+  test('without the result makes the provider be asked for it at once', async () => {
+    let isThere = false
+    const { bench, sent, perform } = await inDoubt({ lookup: (key) => (isThere ? landed(key) : undefined) })
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['put_off'])
+    isThere = true
+    expect(await bench.hapax.chores.reconcile(10)).toEqual([])
+    await bench.hapax.testify({ downstreamKey: sent[0] ?? '', says: 'landed', ...told })
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
+    expect(await perform()).toMatchObject({ value: { charge: { id: 'ch_found' } } })
+  })
+
+  test('in words that are no JSON does not keep the provider from being asked', async () => {
+    const { bench, sent } = await inDoubt({ lookup: landed })
+    await bench.hapax.testify({ downstreamKey: sent[0] ?? '', says: 'landed', result: Buffer.from('{'), ...told })
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
+  })
+
+  test('settles it on a node that does not know the operation, too', async () => {
+    const { bench, sent, perform } = await inDoubt({ lookup: () => undefined })
+    const stranger = bench.node()
+    expect(await stranger.chores.reconcile(10)).toEqual([])
+    await stranger.testify({ downstreamKey: sent[0] ?? '', says: 'landed', result: bytes({ id: 'ch_told' }), ...told })
+    expect((await bench.record())?.state).toBe('failed_retryable')
+    expect(await perform()).toMatchObject({ value: { charge: { id: 'ch_told' } } })
+  })
+
+  test('about a call that nobody made, or whose request is over, changes nothing', async () => {
+    const { bench, sent, perform } = await inDoubt({ lookup: landed })
+    await bench.hapax.testify({ downstreamKey: 'nobody-knows', says: 'landed', ...told })
+    await bench.hapax.chores.reconcile(10)
+    const { value } = await perform()
+    await bench.hapax.testify({ downstreamKey: sent[0] ?? '', says: 'not_landed', ...told })
+    expect(await perform()).toMatchObject({ value, replayed: true })
+  })
+})
+
+test('a doubt that a handler raised by itself is left to a person, with its word', async () => {
+  const bench = await workBench()
+  const operation = bench.hapax.operation('rides.create', { version: 1 }, (work) => work.doubt('gateway_timeout'))
+  const error = await rejection(bench.hapax.perform({ ...request, operation }))
+  expect(isHapaxError(error, 'outcome_unknown')).toBe(true)
+  expect(await bench.hapax.chores.reconcile(10)).toEqual(['left_to_operator'])
+  expect(bench.events).toContainEqual(
+    expect.objectContaining({ name: 'left_to_operator', errorCode: 'gateway_timeout' }),
+  )
+})
