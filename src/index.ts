@@ -5,7 +5,7 @@
 
 export type * from './engine/call-store.js'
 export type { OpaqueReason } from './engine/canonical/canonical.js'
-export type { Chores } from './engine/chores.js'
+export type { Asking, Chores } from './engine/chores.js'
 export type { EffectCatalogue } from './engine/effect-catalogue.js'
 export * from './engine/effect-store.js'
 export { type Engine, type EngineOptions, engine, type OperationRequest, type RunRequest } from './engine/engine.js'
@@ -60,3 +60,9 @@ export { catalogue, type ErrorCode, type Fault, HapaxError, isHapaxError } from 
 export { type EventName, type Events, eventNames, type Listener, type Subject } from './kernel/events.js'
 export { defaults, limits } from './kernel/limits.js'
 export type { Log, LogEntry } from './kernel/log.js'
+export type { WorkersHost } from './workers/host.js'
+export type { WorkerOptions } from './workers/options.js'
+export type { ReaperOptions } from './workers/reaper.js'
+export type { Did, WorkerStatus } from './workers/service.js'
+export { type ServicesOptions, type WorkerName, workerNames } from './workers/services.js'
+export { startWorkers, type WorkDone, type Workers, type WorkersOptions, workOnce } from './workers/workers.js'

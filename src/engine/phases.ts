@@ -94,6 +94,9 @@ export class Phases<Tx> {
       })
       passing('phase.committed')
       this.#committed(name, done.value.progress)
+      const { context, guarded } = this.ground
+      const count = effects.all.length
+      if (count > 0) context.events.emit('effects_written', () => ({ ...subjectOf(guarded), count }))
       return done.value.result as Jsonified<T>
     } finally {
       this.leave()

@@ -50,6 +50,7 @@ async function attempt<Tx>(
   const startedAt = context.clock.elapsed()
   let undone: { readonly ending: Ending; readonly result: HandlerResult } | undefined
   let done: SingleOutcome<Outcome>
+  let count = 0
   try {
     done = await store.single(
       reservation,
@@ -68,7 +69,9 @@ async function attempt<Tx>(
           undone = { ending, result }
           throw new Undone()
         }
-        return stepOf(context, guarded, { ending, effects, generation, startedAt })
+        const step = stepOf(context, guarded, { ending, effects, generation, startedAt })
+        count = step.effects.length
+        return step
       },
       guarded.joins,
     )
@@ -76,8 +79,12 @@ async function attempt<Tx>(
     if (undone !== undefined) return { kind: 'ended', outcome: undoneOutcome(context, guarded, undone) }
     throw error
   }
-  if (done.kind === 'committed')
+  if (done.kind === 'committed') {
+    // Those that joined a transaction are there when its owner has committed, which nobody hears of here.
+    if (count > 0 && guarded.joins === undefined)
+      context.events.emit('effects_written', () => ({ ...subjectOf(guarded), count }))
     return { kind: 'ended', outcome: { ...done.value, expiresAt: done.expiresAt } as Outcome }
+  }
   const { verdict } = done
   if (verdict.kind !== 'incomparable') {
     invariant(verdict.kind !== 'new', 'a key that may be taken is taken')

@@ -44,7 +44,7 @@ export interface Events {
   call_landed: Subject & { readonly phase: string }
   /** A call to the outside has failed. What that means is told by how its request ends. */
   call_failed: Subject & { readonly phase: string; readonly errorCode: string }
-  /** Effects have committed with an answer, and wait for a worker. */
+  /** Effects have committed with an answer or a phase, and wait for a worker. */
   effects_written: Subject & { readonly count: number }
   /** Nobody can know whether a handler took effect. */
   doubted: Subject & { readonly errorCode: string }
@@ -58,6 +58,8 @@ export interface Events {
   left_to_operator: Subject & { readonly errorCode: string }
   /** Records past their retention were buried, and tombstones that had stood their time were deleted. */
   reaped: { readonly buried: number; readonly deleted: number }
+  /** A worker has made a pass; `did` counts what it did, and is empty when there was nothing to do. */
+  worker_passed: { readonly worker: string; readonly did: Readonly<Record<string, number>>; readonly tookMs: number }
   /** A worker failed at what it does; it goes on after a pause. */
   worker_failed: { readonly worker: string; readonly errorCode: string }
   /** A reservation was taken back, because nothing had run. */
@@ -120,6 +122,7 @@ const named: Readonly<Record<EventName, true>> = {
   looked_in_vain: true,
   left_to_operator: true,
   reaped: true,
+  worker_passed: true,
   worker_failed: true,
   released: true,
   claim_lost: true,
