@@ -1,9 +1,10 @@
 /** `npm run bench -- <name>`: each bench prints what it measured and ends with one line of JSON. */
+import { effects } from './effects/effects.js'
 import { hostile } from './hostile.js'
 import { http } from './http/http.js'
 import { store } from './store/store.js'
 
-const benches: Readonly<Record<string, () => Promise<unknown>>> = { hostile, http, store }
+const benches: Readonly<Record<string, () => Promise<unknown>>> = { effects, hostile, http, store }
 
 const [name = '', ...rest] = process.argv.slice(2)
 const bench = Object.hasOwn(benches, name) && rest.length === 0 ? benches[name] : undefined

@@ -3,10 +3,47 @@
  * points, so that an application loads only the one it uses.
  */
 
+export {
+  type DeadLetter,
+  type DeadLetterOptions,
+  type DeadLetterPage,
+  type DeadLetters,
+  deadLetters,
+  type RedrivePlan,
+  type RedriveRequest,
+} from './effects/dead-letters.js'
+export { effects } from './effects/effects.js'
+export {
+  type EffectReconciler,
+  type EffectReconcilerOptions,
+  effectReconciler,
+  type Reconciled,
+} from './effects/reconciler.js'
+export {
+  type BossShape,
+  bullmqRelay,
+  type HttpRelayOptions,
+  httpRelay,
+  pgBossRelay,
+  type QueueShape,
+} from './effects/relays.js'
+export { type EffectWorker, effectWorker, type Passed } from './effects/worker.js'
+export type { EffectWorkerOptions } from './effects/worker-options.js'
 export type * from './engine/call-store.js'
 export type { OpaqueReason } from './engine/canonical/canonical.js'
 export type { Asking, Chores } from './engine/chores.js'
 export type { EffectCatalogue } from './engine/effect-catalogue.js'
+export type {
+  EffectAbout,
+  EffectCall,
+  EffectDefinition,
+  EffectKind,
+  Effects,
+  Looked,
+  Relay,
+  RelayMessage,
+  RetryOptions,
+} from './engine/effect-definition.js'
 export * from './engine/effect-store.js'
 export { type Engine, type EngineOptions, engine, type OperationRequest, type RunRequest } from './engine/engine.js'
 export type { Finding } from './engine/finding.js'
@@ -57,7 +94,14 @@ export { type Chance, systemChance } from './kernel/chance.js'
 export { type Clock, systemClock } from './kernel/clock.js'
 export type { Duration } from './kernel/duration.js'
 export { catalogue, type ErrorCode, type Fault, HapaxError, isHapaxError } from './kernel/errors.js'
-export { type EventName, type Events, eventNames, type Listener, type Subject } from './kernel/events.js'
+export {
+  type EffectSubject,
+  type EventName,
+  type Events,
+  eventNames,
+  type Listener,
+  type Subject,
+} from './kernel/events.js'
 export { defaults, limits } from './kernel/limits.js'
 export type { Log, LogEntry } from './kernel/log.js'
 export type { WorkersHost } from './workers/host.js'

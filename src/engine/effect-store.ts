@@ -80,8 +80,8 @@ export type EffectOutcome =
   | { readonly kind: 'retry'; readonly dueInMs: number; readonly errorCode: string }
   | { readonly kind: 'unknown'; readonly reconcileAfterMs: number | undefined; readonly errorCode: string }
   | { readonly kind: 'dead'; readonly errorCode: string }
-  /** Given back before its call began: as if it had not been claimed. */
-  | { readonly kind: 'release' }
+  /** Given back before its call began: as if it had not been claimed, but due only in `dueInMs` where that is said. */
+  | { readonly kind: 'release'; readonly dueInMs?: number }
 
 export interface EffectSettlement {
   readonly claim: EffectClaim
@@ -106,10 +106,12 @@ export interface EffectStore<Tx> {
   /**
    * Leases up to `limit` effects of these kinds that are ready and due, or whose lease is over and that may run again
    * (`onLeaseOver: 'resume'`): fence + 1, started + 1, `onLeaseOver: 'resume'`. Those that were due first come first, and none
-   * comes whose order has an earlier one that is not final. Whoever claims at the same time gets others.
+   * comes whose order has an earlier one that is not final. Whoever claims at the same time gets others. With `ids`, only
+   * those of them, and whether they are due or not.
    */
   claim(query: {
     readonly kinds: readonly string[]
+    readonly ids?: readonly number[]
     readonly limit: number
     readonly leaseMs: number
   }): Promise<readonly StoredEffect[]>
@@ -134,8 +136,8 @@ export interface EffectStore<Tx> {
   /** Says when an unknown effect is looked at next, and how often it was; `undefined` leaves it to a person. */
   postpone(id: number, plan: { readonly looks: number; readonly afterMs: number | undefined }): Promise<boolean>
   /**
-   * Ends a doubt by evidence. Landed: `ready`, with its result, so that a worker goes on without a call. Not landed: `ready`.
-   * `false` when it is not unknown.
+   * Ends a doubt by evidence. Landed: `ready`, with its result, so that a worker goes on without a call. Not landed: `ready`,
+   * and its provider has not seen its key: `firstStartedAt` is counted anew. `false` when it is not unknown.
    */
   resolve(
     id: number,
@@ -145,8 +147,11 @@ export interface EffectStore<Tx> {
   find(id: number): Promise<StoredEffect | undefined>
   findByKey(downstreamKey: string): Promise<StoredEffect | undefined>
   list(query: EffectQuery): Promise<EffectPage>
-  /** Makes dead effects ready again, with the same downstream key and their attempts counted anew. Gives those that it changed. */
-  redrive(ids: readonly number[]): Promise<readonly StoredEffect[]>
+  /**
+   * Makes dead effects ready again, with the same downstream key and their attempts counted anew. Gives those that it changed.
+   * With `'anew'`, `firstStartedAt` is counted anew as well: somebody took it upon himself that a provider forgot the key.
+   */
+  redrive(ids: readonly number[], keyMemory?: 'anew'): Promise<readonly StoredEffect[]>
   /** Ends dead effects for good. Gives those that it changed. */
   discard(ids: readonly number[]): Promise<readonly StoredEffect[]>
   /** Deletes up to `limit` effects that have been done or discarded for longer than `keepMs`. */

@@ -42,8 +42,14 @@ export function written(effect: NewEffect, record: StoredRecord, now: number): O
   }
 }
 
-export function claim(current: StoredEffect, leaseMs: number, now: number): StoredEffect | undefined {
-  if (!isClaimable(current, now)) return undefined
+/** One that is claimed by its id need not be due. */
+export function claim(
+  current: StoredEffect,
+  leaseMs: number,
+  now: number,
+  when: 'due' | 'named' = 'due',
+): StoredEffect | undefined {
+  if (!isClaimable(current, now, when)) return undefined
   return {
     ...current,
     state: 'leased',
@@ -110,7 +116,7 @@ export function settle(
     case 'dead':
       return { ...settled, errorCode: outcome.errorCode }
     case 'release':
-      return current.onLeaseOver === 'doubt' ? undefined : released(current)
+      return current.onLeaseOver === 'doubt' ? undefined : released(current, outcome.dueInMs, now)
   }
 }
 
@@ -140,15 +146,20 @@ export function resolve(
   now: number,
 ): StoredEffect | undefined {
   if (current?.state !== 'unknown') return undefined
-  const ready: StoredEffect = { ...idle(current, 'ready'), dueAt: now }
-  if (evidence.kind === 'not_landed') return ready
+  const ready: StoredEffect = { ...idle(current, 'ready'), errorCode: undefined, dueAt: now }
+  if (evidence.kind === 'not_landed') return { ...ready, firstStartedAt: undefined }
   return { ...ready, providerId: evidence.providerId, result: evidence.result }
 }
 
-/** The provider may remember the key from before, so that when it was first sent stays on record. */
-export function redrive(current: StoredEffect | undefined, now: number): StoredEffect | undefined {
+/** The provider may remember the key from before, so that when it was first sent stays on record unless a person says otherwise. */
+export function redrive(
+  current: StoredEffect | undefined,
+  keyMemory: 'anew' | undefined,
+  now: number,
+): StoredEffect | undefined {
   if (current?.state !== 'dead') return undefined
-  return { ...idle(current, 'ready'), dueAt: now, started: 0, finished: 0 }
+  const firstStartedAt = keyMemory === 'anew' ? undefined : current.firstStartedAt
+  return { ...idle(current, 'ready'), dueAt: now, started: 0, finished: 0, firstStartedAt }
 }
 
 export function discard(current: StoredEffect | undefined, now: number): StoredEffect | undefined {
@@ -166,8 +177,8 @@ const stateAfter = {
   release: 'ready',
 } as const satisfies Readonly<Record<EffectOutcome['kind'], EffectState>>
 
-function isClaimable(effect: StoredEffect, now: number): boolean {
-  if (effect.state === 'ready') return effect.dueAt <= now
+function isClaimable(effect: StoredEffect, now: number, when: 'due' | 'named'): boolean {
+  if (effect.state === 'ready') return when === 'named' || effect.dueAt <= now
   return effect.state === 'leased' && effect.onLeaseOver === 'resume' && isLeaseOver(effect, now)
 }
 
@@ -192,12 +203,13 @@ function isRepeated(current: StoredEffect | undefined, { fence }: EffectClaim, o
 }
 
 /** Given back, the first claim of all never was: whoever failed, was swept or redriven since then has left an error. */
-function released(current: StoredEffect): StoredEffect {
+function released(current: StoredEffect, dueInMs: number | undefined, now: number): StoredEffect {
   const { started, errorCode, firstStartedAt } = current
   const isFirst = started === 1 && errorCode === undefined
   return {
     ...idle(current, 'ready'),
     started: started - 1,
+    dueAt: dueInMs === undefined ? current.dueAt : now + dueInMs,
     firstStartedAt: isFirst ? undefined : firstStartedAt,
   }
 }

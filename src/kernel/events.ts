@@ -8,6 +8,15 @@ export interface Subject {
   readonly operation: string
 }
 
+/** Which effect an event is about. Neither its payload nor the key that its provider is sent is in any event. */
+export interface EffectSubject {
+  readonly scope: string
+  readonly operation: string
+  readonly phase: string
+  readonly kind: string
+  readonly effect: number
+}
+
 /** Everything that Hapax tells. Metrics, traces, logs and the console are made from these and nothing else. */
 export interface Events {
   /** A key was taken for the first time, or for the first time after it expired: its handler starts. */
@@ -92,6 +101,24 @@ export interface Events {
   webhook_refused: { readonly provider: string; readonly errorCode: string }
   /** A handler ran without protection, because its policy fails open. */
   ran_unprotected: Subject
+  /** An effect was carried out, and what follows from it is durable. */
+  effect_done: EffectSubject & { readonly attempt: number }
+  /** An attempt at an effect failed; it will be tried again. */
+  effect_retried: EffectSubject & { readonly attempt: number; readonly errorCode: string; readonly dueInMs: number }
+  /** An effect is not tried again until a person says so. */
+  effect_dead: EffectSubject & { readonly attempt: number; readonly errorCode: string }
+  /** Nobody can know whether an effect took place. */
+  effect_doubted: EffectSubject & { readonly errorCode: string }
+  /** A worker lost its claim on an effect; what it had to say was not written. */
+  effect_lost: EffectSubject & { readonly fence: number }
+  /** Evidence ended the doubt about an effect. */
+  effect_reconciled: EffectSubject & { readonly says: 'landed' | 'not_landed'; readonly by: string }
+  /** Nobody could say whether an effect took place, or there is nobody to ask: a person must find out. */
+  effect_unresolved: EffectSubject & { readonly looks: number }
+  /** A person had a dead effect carried out again. */
+  effect_redriven: EffectSubject
+  /** A person ended a dead effect for good. */
+  effect_discarded: EffectSubject & { readonly why: string }
 }
 
 export type EventName = keyof Events
@@ -139,6 +166,15 @@ const named: Readonly<Record<EventName, true>> = {
   webhook_duplicate: true,
   webhook_refused: true,
   ran_unprotected: true,
+  effect_done: true,
+  effect_retried: true,
+  effect_dead: true,
+  effect_doubted: true,
+  effect_lost: true,
+  effect_reconciled: true,
+  effect_unresolved: true,
+  effect_redriven: true,
+  effect_discarded: true,
 }
 
 export const eventNames = Object.keys(named) as readonly EventName[]

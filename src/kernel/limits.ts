@@ -144,6 +144,8 @@ export const backoffs = {
   outage: { firstMs: 5 * second, maxMs: 10 * minute },
   /** A worker whose pass failed: the next one is soon, since most failures pass, and rare when they do not. */
   working: { firstMs: second, maxMs: minute },
+  /** An effect that failed: quick at first, since most outages are short, and rare in the end. */
+  effect: { firstMs: second, maxMs: hour },
 } as const
 
 /** The embedded store. */
@@ -217,4 +219,41 @@ export const workerBounds = {
   ledgerSettleMs: hour,
   /** Differences of one kind that a comparison lists; the rest is counted. */
   ledgerListed: 10_000,
+} as const
+
+/** The outbox. */
+export const effectBounds = {
+  /** A provider that is silent this long may have acted all the same. */
+  timeoutMs: 10 * second,
+  /** What a lease has over the longest call: time to ask for it, and to write down how the call ended. */
+  leaseMarginMs: 20 * second,
+  /** Ten times within three days: past that, a person knows more than a retry. */
+  attempts: 10,
+  withinMs: 3 * day,
+  /** Retries stop this long before a provider forgets a key: clocks differ, and a request may be on its way for a while. */
+  keyMarginMs: 5 * minute,
+  /** Claims of one effect that were never settled: more than this, and it is the effect that ends its workers. */
+  poison: 5,
+  /** Calls of one worker that are under way at once: enough to hide a provider's latency, too few to drown it. */
+  concurrency: 32,
+  /** Effects that a worker leases at once: twice its calls, so that none waits for the store; what it holds, no other can take. */
+  batch: 64,
+  /** How often an idle worker looks for effects that no nudge told it of: what another process wrote waits this long at most. */
+  idleMs: second,
+  /** How often leases that ran out are looked for: a lease is longer. */
+  sweepMs: 5 * second,
+  /** Steps of the store that are tried for one effect, before its lease is left to run out. */
+  storeTries: 5,
+  /** How often a reconciler looks for doubts whose time has come: people wait for some of them. */
+  lookMs: 2 * second,
+  /** Doubts that a reconciler asks about in one pass, one kind after another. */
+  doubts: 100,
+  /** How long a reconciler keeps its doubts to itself: longer than it takes to ask about them. */
+  holdMs: minute,
+  /** Looks in vain before a person is asked: with the pauses between them about a day. */
+  looks: 30,
+  /** A relayed effect whose message was not carried out by then is sent again. */
+  visibilityMs: minute,
+  /** Dead letters that are shown or redriven at once. */
+  deadLetters: 100,
 } as const

@@ -29,6 +29,9 @@ export function effectQueriesFor(schema: string) {
   /** An earlier one of the same order that is not final. What is final stays so: whatever else is seen, nothing runs twice. */
   const isHeldUp = `(s.ordering IS NOT NULL AND EXISTS (SELECT FROM ${states} o WHERE o.ordering = s.ordering
         AND o.effect_id < s.effect_id AND o.state NOT IN ('done', 'discarded')))`
+  const leased = `state = 'leased', fence = fence + 1, started = started + 1, on_lease_over = 'resume',
+        leased_until = t.now + $3::bigint * interval '1 millisecond', first_started_at = coalesce(first_started_at, t.now)`
+  const redriven = `state = 'ready', due_at = t.now, started = 0, finished = 0, looks = 0`
   const dead = `SELECT effect_id FROM ${states} WHERE effect_id = ANY ($1::bigint[]) AND state = 'dead' FOR UPDATE`
 
   return {
@@ -66,14 +69,20 @@ export function effectQueriesFor(schema: string) {
         ORDER BY s.due_at, s.effect_id LIMIT $2 FOR UPDATE SKIP LOCKED)
       ${
         changing(
-          `state = 'leased', fence = fence + 1, started = started + 1, on_lease_over = 'resume',
-        leased_until = t.now + $3::bigint * interval '1 millisecond', first_started_at = coalesce(first_started_at, t.now)`,
+          leased,
           `SELECT effect_id FROM (SELECT effect_id FROM over UNION ALL SELECT effect_id FROM due) a LIMIT $2`,
         ).text
       }`,
       gives: effectGives,
       plan: 'fresh',
     },
+    /** The same of these ids, due or not. */
+    claimNamed: changing(
+      leased,
+      `SELECT s.effect_id FROM ${states} s WHERE s.effect_id = ANY ($4::bigint[]) AND s.kind = ANY ($1::text[]) AND NOT ${isHeldUp}
+        AND (s.state = 'ready' OR (s.state = 'leased' AND s.on_lease_over = 'resume' AND s.leased_until <= ${clock}))
+        ORDER BY s.effect_id LIMIT $2 FOR UPDATE SKIP LOCKED`,
+    ),
     begin: {
       text: `UPDATE ${states} s SET on_lease_over = 'doubt', leased_until = t.now + $3::bigint * interval '1 millisecond'
       FROM ${now} WHERE ${ofClaim} AND s.state = 'leased' RETURNING 1`,
@@ -109,11 +118,15 @@ export function effectQueriesFor(schema: string) {
       FROM ${now} WHERE s.effect_id = $1 AND s.state = 'unknown' RETURNING 1`,
       gives: done,
     },
-    /** What the provider itself once answered outweighs who says later that it did not land. */
+    /**
+     * What the provider itself once answered outweighs who says later that it did not land. One that did not land has not
+     * shown its key to the provider.
+     */
     resolve: {
       text: `UPDATE ${states} s SET state = 'ready', due_at = t.now, on_lease_over = 'resume', doubted_at = NULL, looks = 0,
         reconcile_after = NULL, result = coalesce($3::bytea, s.result),
-        provider_id = CASE WHEN $3::bytea IS NULL THEN s.provider_id ELSE $2 END
+        provider_id = CASE WHEN $3::bytea IS NULL THEN s.provider_id ELSE $2 END,
+        first_started_at = CASE WHEN coalesce($3::bytea, s.result) IS NULL THEN NULL ELSE s.first_started_at END
       FROM ${now} WHERE s.effect_id = $1 AND s.state = 'unknown' RETURNING 1`,
       gives: done,
     },
@@ -128,7 +141,9 @@ export function effectQueriesFor(schema: string) {
       plan: 'fresh' as const,
     }),
     /** When it was claimed first stays: since then the provider may have seen its key. */
-    redrive: changing(`state = 'ready', due_at = t.now, started = 0, finished = 0, looks = 0`, dead),
+    redrive: changing(redriven, dead),
+    /** Somebody took it upon himself that the provider has forgotten it. */
+    redriveAnew: changing(`${redriven}, first_started_at = NULL`, dead),
     discard: changing(`state = 'discarded', finished_at = t.now`, dead),
     reap: {
       text: `WITH gone AS (DELETE FROM ${states} WHERE effect_id = ANY (ARRAY(

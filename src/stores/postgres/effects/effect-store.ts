@@ -30,8 +30,11 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
   const among = (kinds: readonly string[]) => arrayOf(kinds)
 
   return {
-    async claim({ kinds, limit, leaseMs }) {
-      const rows = await ask(queries.claim, among(kinds), boundedLimit(limit, limits.batch), leaseMs)
+    async claim({ kinds, ids, limit, leaseMs }) {
+      const asked = [among(kinds), boundedLimit(limit, limits.batch), leaseMs] as const
+      const rows = await (ids === undefined
+        ? ask(queries.claim, ...asked)
+        : ask(queries.claimNamed, ...asked, arrayOf(ids)))
       return effectsIn(rows).toSorted((a, b) => a.dueAt - b.dueAt || a.id - b.id)
     },
     begin: ({ id, fence }, leaseMs) => changed(queries.begin, id, fence, leaseMs),
@@ -81,7 +84,8 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
       const effects = found.slice(0, size)
       return { effects, next: found.length > size ? String(effects.at(-1)?.id) : undefined }
     },
-    redrive: async (ids) => effectsIn(await ask(queries.redrive, arrayOf(ids))),
+    redrive: async (ids, keyMemory) =>
+      effectsIn(await ask(keyMemory === 'anew' ? queries.redriveAnew : queries.redrive, arrayOf(ids))),
     discard: async (ids) => effectsIn(await ask(queries.discard, arrayOf(ids))),
     reap: async (limit, keepMs) => (await ask(queries.reap, boundedLimit(limit, limits.batch), keepMs)).length,
   }

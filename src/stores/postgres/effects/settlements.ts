@@ -23,7 +23,7 @@ function toldBy(outcome: EffectOutcome): readonly [SqlValue, SqlValue, SqlValue,
     case 'dead':
       return [null, outcome.errorCode, null, null]
     case 'release':
-      return [null, null, null, null]
+      return [outcome.dueInMs ?? null, null, null, null]
   }
 }
 

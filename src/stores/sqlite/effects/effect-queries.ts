@@ -34,6 +34,11 @@ export const effectQueries = {
       ORDER BY 1, 2 LIMIT ?) AS due
     CROSS JOIN hapax_effect_states s ON s.effect_id = due.id CROSS JOIN hapax_effects e ON e.id = due.id
     ORDER BY due.first_due, due.id`,
+  /** The same of these ids, due or not. */
+  named: `SELECT ${whole} FROM ${both}
+    WHERE s.effect_id IN (SELECT value FROM json_each(?)) AND ${wanted} AND ${isNext}
+      AND (s.state = 'ready' OR (s.state = 'leased' AND s.on_lease_over = 'resume' AND s.leased_until <= ?))
+    ORDER BY s.effect_id LIMIT ?`,
   overdue: `SELECT ${whole} FROM ${both}
     WHERE s.state = 'leased' AND s.on_lease_over = 'doubt' AND s.leased_until <= ?
     ORDER BY s.leased_until LIMIT ?`,

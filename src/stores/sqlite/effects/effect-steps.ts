@@ -29,10 +29,11 @@ export function effectStepsAt(now: number, effects: EffectTable): EffectSteps {
     })
 
   return {
-    'effects.claim': ({ kinds, limit, leaseMs }) =>
-      changeAll(effects.claimable(kinds, now, boundedLimit(limit, limits.batch)), (current) =>
-        transitions.claim(current, leaseMs, now),
-      ),
+    'effects.claim'({ kinds, ids, limit, leaseMs }) {
+      const found = effects.claimable(kinds, ids, now, boundedLimit(limit, limits.batch))
+      const when = ids === undefined ? 'due' : 'named'
+      return changeAll(found, (current) => transitions.claim(current, leaseMs, now, when))
+    },
     'effects.begin': (claim, leaseMs) =>
       changes(claim.id, (current) => transitions.begin(current, claim, leaseMs, now)),
     'effects.renew': (claims, leaseMs) =>
@@ -63,7 +64,8 @@ export function effectStepsAt(now: number, effects: EffectTable): EffectSteps {
       const page = found.slice(0, size)
       return { effects: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
     },
-    'effects.redrive': (ids) => ids.flatMap((id) => change(id, (current) => transitions.redrive(current, now)) ?? []),
+    'effects.redrive': (ids, keyMemory) =>
+      ids.flatMap((id) => change(id, (current) => transitions.redrive(current, keyMemory, now)) ?? []),
     'effects.discard': (ids) => ids.flatMap((id) => change(id, (current) => transitions.discard(current, now)) ?? []),
     'effects.reap': (limit, keepMs) => effects.removeFinal(now - keepMs, boundedLimit(limit, limits.batch)),
   }

@@ -16,8 +16,13 @@ export interface EffectTable {
   findByKey(downstreamKey: string): StoredEffect | undefined
   /** Writes what differs from the effect as it was read. */
   write(current: StoredEffect, next: StoredEffect): void
-  /** Those that may be carried out, and whose turn it is in their order. */
-  claimable(kinds: readonly string[], now: number, limit: number): readonly StoredEffect[]
+  /** Those that may be carried out, and whose turn it is in their order; of these ids, whether they are due or not. */
+  claimable(
+    kinds: readonly string[],
+    ids: readonly number[] | undefined,
+    now: number,
+    limit: number,
+  ): readonly StoredEffect[]
   /** Those whose lease is over and whose call had begun. */
   overdue(now: number, limit: number): readonly StoredEffect[]
   doubts(kinds: readonly string[], now: number, limit: number): readonly StoredEffect[]
@@ -53,8 +58,9 @@ export function effectTable(connection: Connection): EffectTable {
       const names = changed.map(([name]) => name)
       statement(queries.update(names)).run([...changed.map(([, read]) => read(next)), next.id])
     },
-    claimable(kinds, now, limit) {
+    claimable(kinds, ids, now, limit) {
       const list = JSON.stringify(kinds)
+      if (ids !== undefined) return all(queries.named, [JSON.stringify(ids), list, now, limit])
       return all(queries.claimable, [now, list, now, list, limit])
     },
     overdue: (now, limit) => all(queries.overdue, [now, limit]),

@@ -1,0 +1,41 @@
+import PgBoss from 'pg-boss'
+
+/** pg-boss, as far as it is compared. */
+export interface Boss {
+  insert(count: number): Promise<void>
+  /** Fetches and completes until all are done, two batches at once: while one is completed, the next is fetched. */
+  complete(count: number, batch: number): Promise<void>
+  stop(): Promise<void>
+}
+
+const queue = 'bench'
+
+export async function startedBoss(url: string, connections: number): Promise<Boss> {
+  const boss = new PgBoss({ connectionString: url, max: connections, supervise: false, schedule: false })
+  boss.on('error', (error) => console.error(error))
+  await boss.start()
+  await boss.createQueue(queue)
+  return {
+    async insert(count) {
+      const jobs = Array.from({ length: count }, (_, number) => ({ name: queue, data: { orderId: `o-${number}` } }))
+      for (let from = 0; from < count; from += 1_000) await boss.insert(jobs.slice(from, from + 1_000))
+    },
+    async complete(count, batch) {
+      let left = count
+      const lane = async () => {
+        while (left > 0) {
+          const jobs = await boss.fetch(queue, { batchSize: batch })
+          if (jobs.length === 0) return
+          await Promise.all(jobs.map(async () => ({ id: 'p_1' })))
+          await boss.complete(
+            queue,
+            jobs.map(({ id }) => id),
+          )
+          left -= jobs.length
+        }
+      }
+      await Promise.all([lane(), lane()])
+    },
+    stop: () => boss.stop({ graceful: false }),
+  }
+}

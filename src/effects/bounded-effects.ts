@@ -1,0 +1,54 @@
+import { unavailable } from '../engine/bounded-store.js'
+import type { EffectStore } from '../engine/effect-store.js'
+import { type Clock, within } from '../kernel/clock.js'
+import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import type { Emitter } from '../kernel/events.js'
+import { defaults } from '../kernel/limits.js'
+
+/** The steps of the outbox that workers take. */
+export type BoundedEffects<Tx> = Pick<
+  EffectStore<Tx>,
+  | 'claim'
+  | 'begin'
+  | 'renew'
+  | 'record'
+  | 'settle'
+  | 'apply'
+  | 'sweep'
+  | 'doubts'
+  | 'postpone'
+  | 'resolve'
+  | 'findByKey'
+>
+
+/**
+ * The same steps, each within a bound and with one name for every failure. Only `apply` is as long as its transaction may
+ * be, which the store sees to.
+ */
+export function boundedEffects<Tx>(store: BoundedEffects<Tx>, clock: Clock, events: Emitter): BoundedEffects<Tx> {
+  const timeoutMs = defaults.storeTimeoutMs
+  async function bounded<T>(step: string, ask: () => Promise<T>): Promise<T> {
+    const late = () =>
+      new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" within ${timeoutMs} ms.`)
+    try {
+      return await within(clock, timeoutMs, ask(), late)
+    } catch (error) {
+      const failure = unavailable(step, error)
+      events.emit('store_failed', () => ({ step, errorCode: isHapaxError(error) ? error.code : failure.code }))
+      throw failure
+    }
+  }
+  return {
+    claim: (query) => bounded('effects.claim', () => store.claim(query)),
+    begin: (claim, leaseMs) => bounded('effects.begin', () => store.begin(claim, leaseMs)),
+    renew: (claims, leaseMs) => bounded('effects.renew', () => store.renew(claims, leaseMs)),
+    record: (claim, result) => bounded('effects.record', () => store.record(claim, result)),
+    settle: (settlements) => bounded('effects.settle', () => store.settle(settlements)),
+    apply: (claim, result, body) => store.apply(claim, result, body),
+    sweep: (limit) => bounded('effects.sweep', () => store.sweep(limit)),
+    doubts: (query) => bounded('effects.doubts', () => store.doubts(query)),
+    postpone: (id, plan) => bounded('effects.postpone', () => store.postpone(id, plan)),
+    resolve: (id, evidence) => bounded('effects.resolve', () => store.resolve(id, evidence)),
+    findByKey: (key) => bounded('effects.findByKey', () => store.findByKey(key)),
+  }
+}

@@ -1,0 +1,53 @@
+import type { EffectAbout } from '../engine/effect-definition.js'
+import type { Clock } from '../kernel/clock.js'
+import { type Failure, failureOf } from './deciding.js'
+import type { Held } from './held.js'
+
+/** How a call ended, if it was made at all. */
+export type Called =
+  | { readonly kind: 'answered'; readonly value: unknown }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'withheld' }
+
+/**
+ * Makes the call, within its time. A process that was frozen since its lease was good sends nothing: whether the lease
+ * lasts as long as the call may is asked here, on the monotonic clock, with nothing between the question and the call.
+ */
+export function called(held: Held, about: EffectAbout<unknown>, clock: Clock): Promise<Called> {
+  const { effect, kind, stopping, endsAt } = held
+  return new Promise((resolve) => {
+    if (clock.elapsed() + kind.timeoutMs > endsAt || stopping.isStopped) return resolve({ kind: 'withheld' })
+    // Whoever is no longer waited for may have acted: what the error of the call says about that is not asked.
+    const inDoubt = (errorCode: string) => {
+      cancel()
+      resolve({ kind: 'failed', failure: { of: 'doubt', errorCode } })
+    }
+    stopping.onStop = () => inDoubt('claim_lost')
+    const cancel = clock.after(kind.timeoutMs, () => {
+      inDoubt('timeout')
+      stopping.stop(new DOMException('The call took longer than its timeout.', 'TimeoutError'))
+    })
+    const call = {
+      ...about,
+      attempt: effect.started,
+      get signal() {
+        return stopping.signal
+      },
+    }
+    made(() => kind.call(call)).then(
+      (value) => {
+        cancel()
+        resolve({ kind: 'answered', value })
+      },
+      (error) => {
+        cancel()
+        resolve({ kind: 'failed', failure: failureOf(kind, error) })
+      },
+    )
+  })
+}
+
+/** A call that throws before it waits for anything fails like any other. */
+async function made(call: () => unknown): Promise<unknown> {
+  return call()
+}

@@ -1,0 +1,176 @@
+import type { EffectAbout } from '../engine/effect-definition.js'
+import type { EffectOutcome, EffectResult } from '../engine/effect-store.js'
+import { backoffMs } from '../kernel/backoff.js'
+import { sleep, within } from '../kernel/clock.js'
+import { passing } from '../kernel/crash-points.js'
+import { isHapaxError } from '../kernel/errors.js'
+import { backoffs, effectBounds } from '../kernel/limits.js'
+import { called } from './calling.js'
+import { afterFailure, beforeCall, codeOf, doubted, type Failure, isPoison } from './deciding.js'
+import { ageOf, type Held } from './held.js'
+import type { Holding } from './holding.js'
+import { aboutOf, packed, unpacked } from './packed.js'
+import type { Settled } from './settling.js'
+import { type Surroundings, subjectOf } from './surroundings.js'
+
+/** What became of a claim on an effect. `unwritten`: the store did not take it, and the lease runs out. */
+export type Ending = EffectOutcome['kind'] | Exclude<Settled, 'written'>
+
+export interface Carrying<Tx> extends Surroundings<Tx> {
+  readonly leaseMs: number
+  readonly holding: Holding
+  readonly settle: (held: Held, outcome: EffectOutcome) => Promise<Settled>
+}
+
+/** Where an effect came from: found by a worker, or named by somebody to whom it was handed over. */
+export type Source = 'found' | 'named'
+
+/**
+ * Carries out one effect that is leased: its call, unless the result is durable already; what follows from the result; and
+ * how it ended. No transaction is open while the provider is called.
+ */
+export async function carriedOut<Tx>(held: Held, source: Source, around: Carrying<Tx>): Promise<Ending> {
+  passing('effect.leased')
+  const { effect, kind } = held
+  if (isPoison(effect)) return settled(held, { kind: 'dead', errorCode: 'poison' }, around)
+  const about = readable(held)
+  if (about === undefined) return settled(held, { kind: 'dead', errorCode: 'payload_unreadable' }, around)
+  const { result, providerId } = effect
+  if (result !== undefined) return finished(held, { result, providerId }, about, around)
+  if (kind.relay !== undefined && source === 'found') return handedOver(held, about, around)
+  const refused = beforeCall(effect, kind, ageOf(held, around.clock.elapsed()))
+  if (refused !== undefined) return settled(held, refused, around)
+  return sent(held, about, around)
+}
+
+/** That the call begins is durable before its first byte leaves, unless the provider honours the key. */
+async function sent<Tx>(held: Held, about: EffectAbout<unknown>, around: Carrying<Tx>): Promise<Ending> {
+  const { store, clock, leaseMs, holding, log } = around
+  const needsMark = held.kind.honoursKeyMs === undefined
+  if (needsMark) {
+    const sentAt = clock.elapsed()
+    const begun = await store.begin(held.claim, leaseMs).catch(codeOf)
+    if (begun === false) return lost(held, around)
+    if (begun !== true) return failed(held, { of: 'not_sent', errorCode: begun }, around)
+    held.endsAt = Math.max(held.endsAt, sentAt + leaseMs)
+    passing('effect.begun')
+  }
+  if (clock.elapsed() + held.kind.timeoutMs > held.endsAt) await holding.renew(held)
+  const call = await called(held, about, clock)
+  if (call.kind === 'failed') return failed(held, call.failure, around)
+  if (call.kind === 'withheld') {
+    if (held.isLost) return lost(held, around)
+    if (needsMark) return failed(held, { of: 'not_sent', errorCode: 'lease_short' }, around)
+    return settled(held, { kind: 'release' }, around)
+  }
+  passing('effect.answered')
+  let said: EffectResult
+  try {
+    said = packed(held.kind, call.value, log)
+  } catch (error) {
+    log({ level: 'error', code: 'effect_result_lost', message: (error as Error).message })
+    return settled(held, doubted(held.kind, 'result_lost'), around)
+  }
+  return finished(held, said, about, around)
+}
+
+/** What the provider said is durable before anything follows from it: no error after this leads to a second call. */
+async function finished<Tx>(
+  held: Held,
+  said: EffectResult,
+  about: EffectAbout<unknown>,
+  around: Carrying<Tx>,
+): Promise<Ending> {
+  const { apply } = held.kind
+  if (apply === undefined) return settled(held, { kind: 'done', ...said }, around)
+  if (held.effect.result === undefined) {
+    const recorded = await insisted(() => around.store.record(held.claim, said), around)
+    if (recorded !== true) return recorded === false ? lost(held, around) : 'unwritten'
+    passing('effect.recorded')
+  }
+  try {
+    await around.store.apply(held.claim, said, async (tx) => {
+      await apply(tx, unpacked(said.result), about)
+      passing('effect.applying')
+    })
+  } catch (error) {
+    if (isHapaxError(error, 'claim_lost')) return lost(held, around)
+    return failed(held, { of: 'apply', errorCode: codeOf(error) }, around)
+  }
+  passing('effect.settled')
+  return told(held, { kind: 'done', ...said }, around)
+}
+
+function failed<Tx>(held: Held, failure: Failure, around: Carrying<Tx>): Promise<Ending> {
+  const age = ageOf(held, around.clock.elapsed())
+  return settled(held, afterFailure(held.effect, held.kind, failure, age, around.chance), around)
+}
+
+async function settled<Tx>(held: Held, outcome: EffectOutcome, around: Carrying<Tx>): Promise<Ending> {
+  const written = await around.settle(held, outcome)
+  if (written === 'lost') return lost(held, around)
+  if (written === 'unwritten') return 'unwritten'
+  passing('effect.settled')
+  return told(held, outcome, around)
+}
+
+function told<Tx>({ effect }: Held, outcome: EffectOutcome, { events }: Carrying<Tx>): Ending {
+  const subject = () => ({ ...subjectOf(effect), attempt: effect.started })
+  switch (outcome.kind) {
+    case 'done':
+      events.emit('effect_done', subject)
+      break
+    case 'retry':
+      events.emit('effect_retried', () => ({ ...subject(), errorCode: outcome.errorCode, dueInMs: outcome.dueInMs }))
+      break
+    case 'dead':
+      events.emit('effect_dead', () => ({ ...subject(), errorCode: outcome.errorCode }))
+      break
+    case 'unknown':
+      events.emit('effect_doubted', () => ({ ...subjectOf(effect), errorCode: outcome.errorCode }))
+      break
+    case 'release':
+      break
+  }
+  return outcome.kind
+}
+
+function lost<Tx>({ effect }: Held, { events }: Carrying<Tx>): Ending {
+  events.emit('effect_lost', () => ({ ...subjectOf(effect), fence: effect.fence }))
+  return 'lost'
+}
+
+/** The row stays the truth: it is due again when whoever has the message should long have carried it out. */
+async function handedOver<Tx>(held: Held, about: EffectAbout<unknown>, around: Carrying<Tx>): Promise<Ending> {
+  const { kind, effect } = held
+  const message = { effectId: effect.id, kind: kind.name, key: about.key, payload: about.payload }
+  try {
+    const late = () => new Error('It took too long.')
+    await within(around.clock, kind.timeoutMs, Promise.resolve(kind.relay?.(message)), late)
+  } catch (error) {
+    const message = `effect "${kind.name}" could not be handed over (${codeOf(error)}); it is tried again.`
+    around.log({ level: 'warn', code: 'relay_failed', message })
+  }
+  return settled(held, { kind: 'release', dueInMs: kind.visibilityMs }, around)
+}
+
+/** What has happened is worth a few tries to write it down. */
+async function insisted<Tx>(step: () => Promise<boolean>, around: Carrying<Tx>): Promise<boolean | undefined> {
+  const { clock, chance } = around
+  for (let attempt = 1; attempt <= effectBounds.storeTries; attempt++) {
+    try {
+      return await step()
+    } catch {
+      await sleep(clock, backoffMs(backoffs.storing, attempt, chance))
+    }
+  }
+  return undefined
+}
+
+function readable({ effect }: Held): EffectAbout<unknown> | undefined {
+  try {
+    return aboutOf(effect)
+  } catch {
+    return undefined
+  }
+}

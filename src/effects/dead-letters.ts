@@ -1,0 +1,121 @@
+import type { Effects } from '../engine/effect-definition.js'
+import type { EffectStore, StoredEffect } from '../engine/effect-store.js'
+import { type Clock, systemClock } from '../kernel/clock.js'
+import { HapaxError } from '../kernel/errors.js'
+import { type Emitter, emitter } from '../kernel/events.js'
+import { effectBounds } from '../kernel/limits.js'
+import { consoleLog } from '../kernel/log.js'
+import { isForgotten } from './deciding.js'
+import { subjectOf } from './surroundings.js'
+
+export interface DeadLetterOptions<Tx> {
+  readonly store: Pick<EffectStore<Tx>, 'list' | 'find' | 'redrive' | 'discard'>
+  readonly effects: Effects<unknown, Tx>
+  readonly clock?: Clock
+  readonly events?: Emitter
+}
+
+/** What a redrive does with a dead effect. */
+export type RedrivePlan =
+  /** Its result is durable: only what follows from it is done again. */
+  | { readonly kind: 'apply' }
+  /** The provider has not done it, or still knows its key. */
+  | { readonly kind: 'call' }
+  /** The provider may have done it, and has forgotten its key. */
+  | { readonly kind: 'call_twice' }
+  | { readonly kind: 'refused'; readonly why: 'key_forgotten' | 'kind_unknown' }
+
+export interface DeadLetter {
+  readonly effect: StoredEffect
+  readonly ageMs: number
+  readonly plan: RedrivePlan
+}
+
+export interface DeadLetterPage {
+  readonly letters: readonly DeadLetter[]
+  readonly next: string | undefined
+}
+
+export interface RedriveRequest {
+  /** `preview` changes nothing and says what `apply` would do. */
+  readonly mode: 'preview' | 'apply'
+  readonly kind?: string
+  readonly ids?: readonly number[]
+  /** With `ids`: they may be carried out a second time. */
+  readonly acknowledge?: 'may_run_twice'
+}
+
+export interface DeadLetters {
+  list(query?: { readonly kind?: string; readonly limit?: number; readonly after?: string }): Promise<DeadLetterPage>
+  /** Has dead effects carried out again, with the same downstream key. Gives each that it looked at; of many, the first. */
+  redrive(request: RedriveRequest): Promise<readonly (DeadLetter & { readonly redriven: boolean })[]>
+  /** Ends dead effects for good. Gives those that it ended. */
+  discard(ids: readonly number[], why: string): Promise<readonly StoredEffect[]>
+}
+
+/** Effects that nobody tries any more, for a person to decide about. They keep everything. */
+export function deadLetters<Tx>({ store, effects, clock = systemClock, ...given }: DeadLetterOptions<Tx>): DeadLetters {
+  const events = given.events ?? emitter(consoleLog)
+
+  function letterOf(effect: StoredEffect, request?: RedriveRequest): DeadLetter {
+    return { effect, ageMs: clock.now() - effect.createdAt, plan: planOf(effect, request) }
+  }
+
+  /** The times are of the store's clock; what is a little wrong here is judged again when the effect is claimed. */
+  function planOf({ result, kind: name, firstStartedAt }: StoredEffect, request?: RedriveRequest): RedrivePlan {
+    const kind = effects.kinds.get(name)
+    if (kind === undefined) return { kind: 'refused', why: 'kind_unknown' }
+    if (result !== undefined) return { kind: 'apply' }
+    // Where keys are not honoured, what may have been done is never dead but in doubt.
+    if (kind.honoursKeyMs === undefined || firstStartedAt === undefined) return { kind: 'call' }
+    if (!isForgotten(kind, clock.now() - firstStartedAt)) return { kind: 'call' }
+    const isNamed = request?.ids !== undefined && request.acknowledge === 'may_run_twice'
+    return isNamed ? { kind: 'call_twice' } : { kind: 'refused', why: 'key_forgotten' }
+  }
+
+  async function chosen({ kind, ids }: RedriveRequest): Promise<readonly StoredEffect[]> {
+    if (ids === undefined) {
+      const query = { state: 'dead', limit: effectBounds.deadLetters } as const
+      return (await store.list(kind === undefined ? query : { ...query, kind })).effects
+    }
+    const found = await Promise.all(checked(ids).map((id) => store.find(id)))
+    return found.filter(
+      (effect) => effect?.state === 'dead' && (kind === undefined || effect.kind === kind),
+    ) as StoredEffect[]
+  }
+
+  async function driven(letters: readonly DeadLetter[], kinds: readonly RedrivePlan['kind'][], memory?: 'anew') {
+    const ids = letters.filter(({ plan }) => kinds.includes(plan.kind)).map(({ effect }) => effect.id)
+    const changed = ids.length === 0 ? [] : await store.redrive(ids, memory)
+    for (const effect of changed) events.emit('effect_redriven', () => subjectOf(effect))
+    return changed.map(({ id }) => id)
+  }
+
+  return {
+    async list({ limit = effectBounds.deadLetters, ...query } = {}) {
+      const { effects: dead, next } = await store.list({ state: 'dead', limit, ...query })
+      return { letters: dead.map((effect) => letterOf(effect)), next }
+    },
+    async redrive(request) {
+      const letters = (await chosen(request)).map((effect) => letterOf(effect, request))
+      if (request.mode === 'preview') return letters.map((letter) => ({ ...letter, redriven: false }))
+      const ids = new Set([
+        ...(await driven(letters, ['apply', 'call'])),
+        ...(await driven(letters, ['call_twice'], 'anew')),
+      ])
+      return letters.map((letter) => ({ ...letter, redriven: ids.has(letter.effect.id) }))
+    },
+    async discard(ids, why) {
+      if (why.trim() === '') throw new HapaxError('policy_invalid', 'Say why these effects are discarded.')
+      const ended = await store.discard(checked(ids))
+      for (const effect of ended) events.emit('effect_discarded', () => ({ ...subjectOf(effect), why }))
+      return ended
+    },
+  }
+}
+
+function checked(ids: readonly number[]): readonly number[] {
+  if (ids.length <= effectBounds.deadLetters) return ids
+  const message = `At most ${effectBounds.deadLetters} effects at once; ${ids.length} were named.`
+  throw new HapaxError('policy_invalid', message)
+}

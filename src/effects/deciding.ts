@@ -1,0 +1,78 @@
+import type { CallFailure, EffectKind } from '../engine/effect-definition.js'
+import type { EffectOutcome, StoredEffect } from '../engine/effect-store.js'
+import { errorCodeOf } from '../engine/name.js'
+import { backoffMs } from '../kernel/backoff.js'
+import type { Chance } from '../kernel/chance.js'
+import { defaults, effectBounds } from '../kernel/limits.js'
+
+/** How old an effect is on the store's clock, as far as this side can tell: never younger than it is. */
+export interface Age {
+  readonly sinceCreatedMs: number
+  readonly sinceFirstStartedMs: number
+}
+
+/** What failed: the call, in one of three ways, or what follows from it once its result is durable. */
+export type Failure = { readonly of: CallFailure | 'apply'; readonly errorCode: string }
+
+/**
+ * The rule of what follows from a failure. What was answered is answered for good. What was not sent, or is protected by
+ * its key, or only has to be applied, is tried again, within bounds. Everything else is a doubt.
+ */
+export function afterFailure(
+  effect: StoredEffect,
+  kind: EffectKind,
+  failure: Failure,
+  age: Age,
+  chance: Chance,
+): EffectOutcome {
+  const { errorCode } = failure
+  if (failure.of === 'answered') return { kind: 'dead', errorCode }
+  const attempt = effect.finished + 1
+  const dueInMs = backoffMs(kind.backoff, attempt, chance)
+  if (failure.of === 'doubt' && isForgotten(kind, age.sinceFirstStartedMs + dueInMs)) return doubted(kind, errorCode)
+  const isOver = attempt >= kind.attempts || age.sinceCreatedMs + dueInMs > kind.withinMs
+  return isOver ? { kind: 'dead', errorCode } : { kind: 'retry', dueInMs, errorCode }
+}
+
+/** What must not be called at all, whatever it was claimed for. */
+export function beforeCall(effect: StoredEffect, kind: EffectKind, age: Age): EffectOutcome | undefined {
+  // A doubt that ended in "not landed" is tried again, but not for ever.
+  if (effect.finished >= kind.attempts) return { kind: 'dead', errorCode: effect.errorCode ?? 'exhausted' }
+  const mayBeKnown = kind.honoursKeyMs !== undefined
+  if (mayBeKnown && isForgotten(kind, age.sinceFirstStartedMs)) return doubted(kind, 'key_forgotten')
+  return undefined
+}
+
+/** One that ends its worker each time is started again and again, and never finished. This claim counts as started. */
+export function isPoison(effect: StoredEffect): boolean {
+  return effect.started - 1 - effect.finished >= effectBounds.poison
+}
+
+/** A provider that honours no keys has forgotten them from the beginning. */
+export function isForgotten({ honoursKeyMs, timeoutMs }: EffectKind, sinceFirstStartedMs: number): boolean {
+  return honoursKeyMs === undefined || sinceFirstStartedMs + timeoutMs > honoursKeyMs - effectBounds.keyMarginMs
+}
+
+export function doubted(kind: EffectKind, errorCode: string): EffectOutcome {
+  const reconcileAfterMs = kind.lookup === undefined ? undefined : defaults.reconcileAfterMs
+  return { kind: 'unknown', reconcileAfterMs, errorCode }
+}
+
+/** What an error of a call means; a judge that fails leaves it in doubt. */
+export function failureOf(kind: EffectKind, error: unknown): Failure {
+  const errorCode = codeOf(error)
+  try {
+    const said = kind.classify(error)
+    if (said === 'answered' || said === 'not_sent') return { of: said, errorCode }
+  } catch {
+    // As if it had not been asked.
+  }
+  return { of: 'doubt', errorCode }
+}
+
+/** A short name of an error: its code, or what kind of error it is. Messages may hold what nobody should keep. */
+export function codeOf(error: unknown): string {
+  const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown }
+  if (typeof code === 'string' && code !== '') return errorCodeOf(code)
+  return errorCodeOf(name)
+}

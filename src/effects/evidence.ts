@@ -1,0 +1,50 @@
+import type { KeptTestimony } from '../engine/call-store.js'
+import type { EffectKind, Looked } from '../engine/effect-definition.js'
+import type { EffectResult, StoredEffect } from '../engine/effect-store.js'
+import type { Log } from '../kernel/log.js'
+import { packed, unpacked } from './packed.js'
+
+/** What ends a doubt, and who said it. */
+export type EffectEvidence = { readonly by: string } & (
+  | ({ readonly kind: 'landed' } & EffectResult)
+  | { readonly kind: 'not_landed' }
+)
+
+/**
+ * From when on a "not landed" counts: before, whoever held the effect may still have had a call on its way, and the
+ * provider may not show yet what it has done.
+ */
+export function countsFrom({ doubtedAt = Number.POSITIVE_INFINITY }: StoredEffect, kind: EffectKind): number {
+  return doubtedAt + kind.timeoutMs + kind.readLagMs
+}
+
+/**
+ * What others said about an effect. That it landed is believed at any time, once it is said with the result that has to be
+ * applied, or when there is nobody who knows it; that it did not, only if it was said late enough.
+ */
+export function testified(
+  effect: StoredEffect,
+  kind: EffectKind,
+  testimonies: readonly KeptTestimony[],
+  log: Log,
+): EffectEvidence | undefined {
+  const said = testimonies.filter(({ downstreamKey }) => downstreamKey === effect.downstreamKey)
+  const landed = said.findLast(({ says, result }) => says === 'landed' && result !== undefined)
+  if (landed?.result !== undefined) {
+    return { kind: 'landed', by: landed.by, ...packed(kind, unpacked(landed.result), log) }
+  }
+  const bare = said.findLast(({ says }) => says === 'landed')
+  if (bare !== undefined) {
+    const needsResult = kind.apply !== undefined && kind.lookup !== undefined
+    return needsResult ? undefined : { kind: 'landed', by: bare.by, result: new Uint8Array(), providerId: undefined }
+  }
+  const not = said.findLast(({ says, at }) => says === 'not_landed' && at >= countsFrom(effect, kind))
+  return not === undefined ? undefined : { kind: 'not_landed', by: not.by }
+}
+
+/** What an answer to a question amounts to. Anything but the two answers there are is none. */
+export function lookedUp(kind: EffectKind, said: unknown, log: Log): EffectEvidence | undefined {
+  const { landed, result } = (said ?? {}) as Partial<NonNullable<Looked<unknown>> & { readonly result: unknown }>
+  if (landed === true) return { kind: 'landed', by: 'lookup', ...packed(kind, result, log) }
+  return landed === false ? { kind: 'not_landed', by: 'lookup' } : undefined
+}

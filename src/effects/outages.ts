@@ -1,0 +1,29 @@
+import { type Backoff, backoffMs } from '../kernel/backoff.js'
+import type { Chance } from '../kernel/chance.js'
+import type { Clock } from '../kernel/clock.js'
+
+/** Which providers fail to answer questions, and for how long they are left alone. */
+export interface Outages {
+  isOut(kind: string): boolean
+  leftMs(kind: string): number
+  /** Gives how long nobody asks. */
+  failed(kind: string): number
+  answered(kind: string): void
+}
+
+export function outages(backoff: Backoff, clock: Clock, chance: Chance): Outages {
+  const out = new Map<string, { readonly failures: number; readonly until: number }>()
+  const leftMs = (kind: string) => Math.max(0, (out.get(kind)?.until ?? Number.NEGATIVE_INFINITY) - clock.elapsed())
+  return {
+    isOut: (kind) => leftMs(kind) > 0,
+    leftMs,
+    failed(kind) {
+      const failures = (out.get(kind)?.failures ?? 0) + 1
+      // At least half of it: chance must not undo that the pause grows.
+      const pauseMs = backoffMs(backoff, failures, { ...chance, fraction: () => 0.5 + chance.fraction() / 2 })
+      out.set(kind, { failures, until: clock.elapsed() + pauseMs })
+      return pauseMs
+    },
+    answered: (kind) => void out.delete(kind),
+  }
+}

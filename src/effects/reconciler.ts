@@ -1,0 +1,174 @@
+import type { CallStore } from '../engine/call-store.js'
+import type { EffectKind } from '../engine/effect-definition.js'
+import type { StoredEffect } from '../engine/effect-store.js'
+import { backoffMs } from '../kernel/backoff.js'
+import { within } from '../kernel/clock.js'
+import { passing } from '../kernel/crash-points.js'
+import { backoffs, effectBounds } from '../kernel/limits.js'
+import { codeOf } from './deciding.js'
+import { countsFrom, type EffectEvidence, lookedUp, testified } from './evidence.js'
+import { outages } from './outages.js'
+import { aboutOf } from './packed.js'
+import { rest } from './rest.js'
+import { type EffectSurroundings, subjectOf, surroundingsOf } from './surroundings.js'
+
+export interface EffectReconcilerOptions<Tx> extends EffectSurroundings<Tx> {
+  /** What webhooks and people said about calls and effects: `store.calls`. It is looked at before a provider is asked. */
+  readonly calls?: Pick<CallStore, 'testimonies'>
+}
+
+/** What a pass did. */
+export interface Reconciled {
+  readonly looked: number
+  readonly landed: number
+  readonly notLanded: number
+  /** To be looked at again. */
+  readonly postponed: number
+  /** For a person to find out. */
+  readonly unresolved: number
+}
+
+export interface EffectReconciler {
+  runOnce(): Promise<Reconciled>
+  run(signal: AbortSignal): Promise<void>
+  /** Says that somebody said something about this key: a doubt that it ends is over at once. `false`: it ended none. */
+  heard(downstreamKey: string): Promise<boolean>
+}
+
+/** Finds out about effects that are in doubt: by what others said, and by asking their providers. */
+export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): EffectReconciler {
+  const around = surroundingsOf(options)
+  const { store, effects, clock, chance, events, log } = around
+  const silent = outages(backoffs.outage, clock, chance)
+  const pause = rest(clock)
+  const holdMs = effectBounds.holdMs
+
+  async function testimoniesAbout(found: readonly StoredEffect[]) {
+    if (options.calls === undefined || found.length === 0) return []
+    return options.calls.testimonies(found.map(({ downstreamKey }) => downstreamKey))
+  }
+
+  /** One kind's doubts, one after another: a provider that does not answer is not asked about the rest. */
+  async function reconcileAll(kind: EffectKind, found: readonly StoredEffect[]): Promise<(keyof Reconciled)[]> {
+    const said = await testimoniesAbout(found)
+    const ends: (keyof Reconciled)[] = []
+    for (const effect of found) {
+      const told = judged(() => testified(effect, kind, said, log))
+      ends.push(told === undefined ? await ask(effect, kind) : await settle(effect, told))
+    }
+    return ends
+  }
+
+  async function ask(effect: StoredEffect, kind: EffectKind): Promise<keyof Reconciled> {
+    const { lookup } = kind
+    if (lookup === undefined) return giveUp(effect, effect.looks)
+    if (silent.isOut(kind.name)) return postpone(effect, effect.looks, silent.leftMs(kind.name))
+    let said: unknown
+    try {
+      const late = () => new Error('The lookup took too long.')
+      said = await within(
+        clock,
+        kind.timeoutMs,
+        Promise.resolve().then(() => lookup(aboutOf(effect))),
+        late,
+      )
+    } catch (error) {
+      const pauseMs = silent.failed(kind.name)
+      const message = `the provider of effect "${kind.name}" cannot be asked (${codeOf(error)}); it is left alone for a while.`
+      log({ level: 'warn', code: 'lookup_failed', message })
+      return postpone(effect, effect.looks, pauseMs)
+    }
+    passing('reconciler.asked')
+    silent.answered(kind.name)
+    const evidence = judged(() => lookedUp(kind, said, log))
+    if (evidence === undefined) return lookAgain(effect)
+    // The store put this off by `holdMs` from its own time, so its time is known without asking for it.
+    const askedAt = (effect.reconcileAfter ?? 0) - holdMs
+    const tooEarlyMs = countsFrom(effect, kind) - askedAt
+    if (evidence.kind === 'not_landed' && tooEarlyMs > 0) return postpone(effect, effect.looks, tooEarlyMs)
+    return settle(effect, evidence)
+  }
+
+  async function settle(effect: StoredEffect, evidence: EffectEvidence): Promise<keyof Reconciled> {
+    const { by, ...says } = evidence
+    // Somebody else ended the doubt: that is as good.
+    if (!(await store.resolve(effect.id, says))) return 'postponed'
+    passing('reconciler.settled')
+    events.emit('effect_reconciled', () => ({ ...subjectOf(effect), says: says.kind, by }))
+    return says.kind === 'landed' ? 'landed' : 'notLanded'
+  }
+
+  async function lookAgain(effect: StoredEffect): Promise<keyof Reconciled> {
+    const looks = effect.looks + 1
+    if (looks >= effectBounds.looks) return giveUp(effect, looks)
+    return postpone(effect, looks, backoffMs(backoffs.looking, looks, chance))
+  }
+
+  async function postpone(effect: StoredEffect, looks: number, afterMs: number): Promise<keyof Reconciled> {
+    await store.postpone(effect.id, { looks, afterMs: Math.ceil(afterMs) })
+    return 'postponed'
+  }
+
+  async function giveUp(effect: StoredEffect, looks: number): Promise<keyof Reconciled> {
+    if (!(await store.postpone(effect.id, { looks, afterMs: undefined }))) return 'postponed'
+    events.emit('effect_unresolved', () => ({ ...subjectOf(effect), looks }))
+    return 'unresolved'
+  }
+
+  /** Evidence that cannot be read is none. */
+  function judged(judge: () => EffectEvidence | undefined): EffectEvidence | undefined {
+    try {
+      return judge()
+    } catch (error) {
+      log({ level: 'error', code: 'evidence_unreadable', message: error instanceof Error ? error.message : 'no error' })
+      return undefined
+    }
+  }
+
+  async function runOnce(): Promise<Reconciled> {
+    const kinds = [...effects.kinds.keys()].filter((kind) => !silent.isOut(kind))
+    const found = kinds.length === 0 ? [] : await store.doubts({ kinds, limit: effectBounds.doubts, holdMs })
+    const ends = await Promise.all(
+      [...effects.kinds.values()].map((kind) =>
+        reconcileAll(
+          kind,
+          found.filter((effect) => effect.kind === kind.name),
+        ),
+      ),
+    )
+    const count = (end: keyof Reconciled) => ends.flat().filter((one) => one === end).length
+    return {
+      looked: found.length,
+      landed: count('landed'),
+      notLanded: count('notLanded'),
+      postponed: count('postponed'),
+      unresolved: count('unresolved'),
+    }
+  }
+
+  return {
+    runOnce,
+    async run(signal) {
+      let failures = 0
+      while (!signal.aborted) {
+        try {
+          const { looked } = await runOnce()
+          failures = 0
+          if (looked === 0) await pause.pause(effectBounds.lookMs * (0.5 + chance.fraction()), signal)
+        } catch {
+          failures++
+          await pause.pause(backoffMs(backoffs.storing, failures, chance), signal)
+        }
+      }
+    },
+    async heard(downstreamKey) {
+      const effect = await store.findByKey(downstreamKey)
+      const kind = effect === undefined ? undefined : effects.kinds.get(effect.kind)
+      if (effect?.state !== 'unknown' || kind === undefined) return false
+      const said = await testimoniesAbout([effect])
+      const evidence = judged(() => testified(effect, kind, said, log))
+      if (evidence === undefined) return false
+      return (await settle(effect, evidence)) !== 'postponed'
+    },
+  }
+}

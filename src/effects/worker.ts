@@ -1,0 +1,172 @@
+import { backoffMs } from '../kernel/backoff.js'
+import { sleep } from '../kernel/clock.js'
+import { backoffs, defaults, effectBounds, limits } from '../kernel/limits.js'
+import { carriedOut, type Ending } from './carrying.js'
+import { crew } from './crew.js'
+import { type Held, heldOf } from './held.js'
+import { holding } from './holding.js'
+import { rest } from './rest.js'
+import { settling } from './settling.js'
+import { subjectOf, surroundingsOf } from './surroundings.js'
+import { type EffectWorkerOptions, leaseOf, wholeNumber } from './worker-options.js'
+
+/** What a pass did. */
+export interface Passed {
+  readonly claimed: number
+  readonly done: number
+  readonly retried: number
+  readonly unknown: number
+  readonly dead: number
+}
+
+export interface EffectWorker {
+  /** One pass: takes what is due, as much as a batch holds, and carries it out. */
+  runOnce(): Promise<Passed>
+  /** Works until the signal aborts; then it begins nothing, gives back what it has not begun, and lets what runs finish. */
+  run(signal: AbortSignal): Promise<void>
+  /** Says that something was written: the worker looks at once. */
+  nudge(): void
+  /** Carries out this one effect, due or not, for whoever it was handed over to. `busy`: it is not to be had. */
+  carryOut(effectId: number): Promise<Ending | 'busy'>
+}
+
+/**
+ * Carries out the effects of an outbox. Any number of workers may share one store; polling is the truth, a nudge only makes
+ * it quick.
+ *
+ * @example
+ * const worker = effectWorker({ store: store.effects, effects: outbox })
+ * await worker.run(signal)
+ */
+export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker {
+  const around = surroundingsOf(options)
+  const { store, effects, clock, chance, events, log } = around
+  const leaseMs = leaseOf(effects, options.lease)
+  const concurrency = wholeNumber(options.concurrency ?? effectBounds.concurrency, 'concurrency')
+  const batch = wholeNumber(options.batch ?? effectBounds.batch, 'batch')
+  const kinds = [...effects.kinds.keys()]
+  const leases = holding(around, leaseMs)
+  const settle = settling(around)
+  const carrying = { ...around, leaseMs, holding: leases, settle }
+  const hands = crew(concurrency, (held) => carriedOut(held, 'found', carrying))
+  const pause = rest(clock)
+  let onEnded = () => {}
+
+  async function claimed(query: {
+    readonly limit: number
+    readonly ids?: readonly number[]
+  }): Promise<readonly Held[]> {
+    const askedAt = clock.elapsed()
+    const found = await store.claim({ kinds, leaseMs, ...query })
+    return found.flatMap((effect) => {
+      const kind = effects.kinds.get(effect.kind)
+      return kind === undefined ? [] : [heldOf(effect, kind, askedAt, leaseMs)]
+    })
+  }
+
+  async function carry(held: Held, carryOut: (held: Held) => Promise<Ending>): Promise<Ending> {
+    leases.add(held)
+    try {
+      return await carryOut(held)
+    } finally {
+      leases.remove(held)
+      // The next of its order may be had now.
+      if (held.effect.order !== undefined) pause.nudge()
+      onEnded()
+    }
+  }
+
+  /** What was begun and left alone is in doubt from here on. Where nobody can be asked, it is for a person. */
+  async function sweep(): Promise<void> {
+    for (const effect of await store.sweep(limits.batch)) {
+      events.emit('effect_doubted', () => ({ ...subjectOf(effect), errorCode: effect.errorCode ?? 'lease_over' }))
+      const kind = effects.kinds.get(effect.kind)
+      if (kind !== undefined && kind.lookup === undefined) {
+        await store.postpone(effect.id, { looks: 0, afterMs: undefined })
+      }
+    }
+  }
+
+  /** Takes as much as there is room for, and waits only for the taking. */
+  async function intake(): Promise<number> {
+    const room = batch - leases.size
+    if (room <= 0) return 0
+    const found = await claimed({ limit: room })
+    for (const held of found) carry(held, hands.take).catch(tellOfBug)
+    return found.length
+  }
+
+  function tellOfBug(error: unknown): void {
+    const message = `an effect was left to its lease: ${error instanceof Error ? error.message : String(error)}`
+    log({ level: 'error', code: 'effect_left', message })
+  }
+
+  /** Waits until so few are held, but no longer than `ms`. */
+  async function fewerThan(count: number, ms: number, signal?: AbortSignal): Promise<void> {
+    if (leases.size < count) return
+    const enough = new AbortController()
+    const stop = () => enough.abort()
+    onEnded = () => {
+      if (leases.size < count) stop()
+    }
+    signal?.addEventListener('abort', stop)
+    if (signal?.aborted !== true) await sleep(clock, ms, enough.signal)
+    signal?.removeEventListener('abort', stop)
+    onEnded = () => {}
+  }
+
+  async function drain(): Promise<void> {
+    // They leave the crew released, and the store is told so.
+    await Promise.all(hands.dismiss().map((held) => settle(held, { kind: 'release' })))
+    await fewerThan(1, defaults.drainMs)
+    leases.abandon()
+    await fewerThan(1, defaults.lastWordsMs)
+  }
+
+  return {
+    async runOnce() {
+      await sweep()
+      const found = await claimed({ limit: batch })
+      const endings = await Promise.all(found.map((held) => carry(held, hands.take)))
+      const count = (ending: Ending) => endings.filter((one) => one === ending).length
+      return {
+        claimed: found.length,
+        done: count('done'),
+        retried: count('retry'),
+        unknown: count('unknown'),
+        dead: count('dead'),
+      }
+    },
+    async run(signal) {
+      let failures = 0
+      let sweptAt = Number.NEGATIVE_INFINITY
+      while (!signal.aborted) {
+        try {
+          if (clock.elapsed() - sweptAt >= effectBounds.sweepMs) {
+            sweptAt = clock.elapsed()
+            await sweep()
+          }
+          const taken = await intake()
+          failures = 0
+          if (taken === 0 && leases.size < batch) await pause.pause(idleMs(chance.fraction()), signal)
+          // The next are asked for while the last of these are settled.
+          else await fewerThan(Math.floor(batch / 2) + 1, effectBounds.sweepMs, signal)
+        } catch {
+          failures++
+          await pause.pause(backoffMs(backoffs.storing, failures, chance), signal)
+        }
+      }
+      await drain()
+    },
+    nudge: pause.nudge,
+    async carryOut(effectId) {
+      const [held] = await claimed({ limit: 1, ids: [effectId] })
+      return held === undefined ? 'busy' : carry(held, (named) => carriedOut(named, 'named', carrying))
+    },
+  }
+}
+
+/** Nodes that began together do not look together. */
+function idleMs(fraction: number): number {
+  return effectBounds.idleMs * (0.5 + fraction)
+}
