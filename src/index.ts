@@ -104,6 +104,7 @@ export {
 } from './kernel/events.js'
 export { defaults, limits } from './kernel/limits.js'
 export type { Log, LogEntry } from './kernel/log.js'
+export type { EffectServiceOptions } from './workers/effect-services.js'
 export type { WorkersHost } from './workers/host.js'
 export type { WorkerOptions } from './workers/options.js'
 export type { ReaperOptions } from './workers/reaper.js'

@@ -1,3 +1,4 @@
+import { type EffectServiceOptions, effectReconcilerService, effectService } from './effect-services.js'
 import type { WorkersHost } from './host.js'
 import { refuse, refuseMisspellings, type WorkerOptions } from './options.js'
 import { type ReaperOptions, reaper } from './reaper.js'
@@ -7,7 +8,7 @@ import type { Service } from './service.js'
 import { sweeper } from './sweeper.js'
 
 /** In the order in which their work follows from each other. */
-export const workerNames = ['sweeper', 'reconciler', 'resumer', 'reaper'] as const
+export const workerNames = ['sweeper', 'reconciler', 'effectReconciler', 'resumer', 'effects', 'reaper'] as const
 
 export type WorkerName = (typeof workerNames)[number]
 
@@ -17,6 +18,10 @@ export interface ServicesOptions {
   readonly reconciler?: WorkerOptions | 'off'
   readonly resumer?: WorkerOptions | 'off'
   readonly reaper?: ReaperOptions | 'off'
+  /** Carries out effects, where the engine has any. */
+  readonly effects?: EffectServiceOptions | 'off'
+  /** Finds out about effects that are in doubt. */
+  readonly effectReconciler?: Pick<WorkerOptions, 'every'> | 'off'
 }
 
 export type NamedServices = Partial<Readonly<Record<WorkerName, Service>>>
@@ -27,6 +32,8 @@ const known: Readonly<Record<WorkerName, readonly string[]>> = {
   reconciler: paced,
   resumer: paced,
   reaper: [...paced, 'pause', 'keepEffects', 'keepEvents'],
+  effects: ['concurrency', 'batch', 'lease'],
+  effectReconciler: ['every'],
 }
 
 export function servicesOf<Tx>(host: WorkersHost<Tx> | undefined, options: ServicesOptions): NamedServices {
@@ -38,6 +45,8 @@ export function servicesOf<Tx>(host: WorkersHost<Tx> | undefined, options: Servi
     reconciler: () => reconciler(host, on(options.reconciler)),
     resumer: () => resumer(host, on(options.resumer)),
     reaper: () => reaper(host, on(options.reaper)),
+    effects: () => effectService(host, on(options.effects)),
+    effectReconciler: () => effectReconcilerService(host, on(options.effectReconciler)),
   }
   const made = workerNames.map((name) => [name, options[name] === 'off' ? undefined : all[name]()] as const)
   return Object.fromEntries(made.filter(([, service]) => service !== undefined))
@@ -49,6 +58,6 @@ function on<Options extends object>(options: Options | 'off' | undefined): Optio
 
 function refuseWrongOptions(name: WorkerName, given: unknown): void {
   if (given === undefined || given === 'off') return
-  if (typeof given !== 'object' || given === null) return refuse(`${name} is 'off', or an object with its options.`)
+  if (typeof given !== 'object' || given === null) refuse(`${name} is 'off', or an object with its options.`)
   refuseMisspellings(name, given, known[name])
 }

@@ -94,11 +94,14 @@ async function once(services: readonly Service[]): Promise<readonly WorkDone[]> 
 
 /** What is told in this process need not wait for a poll. Polling stays the truth: other processes are not heard. */
 function nudging<Tx>(hapax: WorkersHost<Tx>, services: NamedServices): readonly (() => void)[] {
-  const { resumer, reconciler } = services
+  const { resumer, reconciler, effects, effectReconciler } = services
   return [
     hapax.on('doubted', () => reconciler?.nudge()),
     hapax.on('swept', () => reconciler?.nudge()),
     // What evidence has settled may go on at once. What failed is put off anyway, and needs no nudge.
     hapax.on('settled', () => resumer?.nudge()),
+    hapax.on('effects_written', () => effects?.nudge()),
+    hapax.on('effect_doubted', () => effectReconciler?.nudge()),
+    hapax.on('effect_reconciled', () => effects?.nudge()),
   ]
 }
