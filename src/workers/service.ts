@@ -86,7 +86,7 @@ export function service(options: ServiceOptions): Service {
     try {
       const { left } = await passed(signal)
       // Nodes that began together do not look together, and none rests longer than was promised.
-      return left === 'more' ? fullPauseMs : everyMs * (1 - chance.fraction() / 2)
+      return left === 'more' ? fullPauseMs : Math.ceil(everyMs * (1 - chance.fraction() / 2))
     } catch (error) {
       if (isHapaxError(error, 'engine_closed')) return undefined
       const { code, inARow } = last.lastError ?? { code: codeOf(error), inARow: 1 }
