@@ -106,6 +106,16 @@ export { defaults, limits } from './kernel/limits.js'
 export type { Log, LogEntry } from './kernel/log.js'
 export type { EffectServiceOptions } from './workers/effect-services.js'
 export type { WorkersHost } from './workers/host.js'
+export {
+  agree,
+  type Both,
+  compareLedgers,
+  type Differences,
+  type LedgerEntry,
+  type LedgerOptions,
+  type LedgerReport,
+} from './workers/ledger.js'
+export type { OurEntry } from './workers/ledger-ours.js'
 export type { WorkerOptions } from './workers/options.js'
 export type { ReaperOptions } from './workers/reaper.js'
 export type { Did, WorkerStatus } from './workers/service.js'
