@@ -15,7 +15,8 @@ const parts = {
   },
   effects: { imports: ['engine'] },
   inbox: { imports: ['engine'], modules: ['buffer', 'crypto'] },
-  workers: { imports: ['engine'] },
+  // Whoever starts the workers of an engine starts those of its outbox, too.
+  workers: { imports: ['engine', 'effects'] },
   http: { imports: ['engine'], modules: ['async_hooks', 'buffer', 'structured-headers', 'util', 'zlib'] },
   admin: { imports: ['engine'] },
   telemetry: { imports: ['engine'] },

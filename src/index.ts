@@ -31,7 +31,7 @@ export { type EffectWorker, effectWorker, type Passed } from './effects/worker.j
 export type { EffectWorkerOptions } from './effects/worker-options.js'
 export type * from './engine/call-store.js'
 export type { OpaqueReason } from './engine/canonical/canonical.js'
-export type { Chores } from './engine/chores.js'
+export type { Asking, Chores } from './engine/chores.js'
 export type {
   EffectAbout,
   EffectCall,
@@ -102,3 +102,20 @@ export {
 } from './kernel/events.js'
 export { defaults, limits } from './kernel/limits.js'
 export type { Log, LogEntry } from './kernel/log.js'
+export type { EffectServiceOptions } from './workers/effect-services.js'
+export type { WorkersHost } from './workers/host.js'
+export {
+  agree,
+  type Both,
+  compareLedgers,
+  type Differences,
+  type LedgerEntry,
+  type LedgerOptions,
+  type LedgerReport,
+} from './workers/ledger.js'
+export type { OurEntry } from './workers/ledger-ours.js'
+export type { WorkerOptions } from './workers/options.js'
+export type { ReaperOptions } from './workers/reaper.js'
+export type { Did, WorkerStatus } from './workers/service.js'
+export { type ServicesOptions, type WorkerName, workerNames } from './workers/services.js'
+export { startWorkers, type WorkDone, type Workers, type WorkersOptions, workOnce } from './workers/workers.js'

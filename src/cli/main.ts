@@ -4,7 +4,9 @@ import { Command } from 'commander'
 import { addDoctor } from './doctor.js'
 import { exitCodes, reportFailure } from './exit.js'
 import { addMigrate } from './migrate.js'
+import { addReconcile } from './reconcile.js'
 import { addRights } from './rights.js'
+import { addWork } from './work.js'
 
 /** The command `hapax`. Each subcommand has a file of its own. */
 
@@ -34,6 +36,8 @@ const program = new Command('hapax')
 addMigrate(program)
 addDoctor(program)
 addRights(program)
+addWork(program)
+addReconcile(program)
 
 try {
   await program.parseAsync()

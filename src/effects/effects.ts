@@ -28,7 +28,18 @@ export function effects<
   const kinds = Object.entries(definitions).map(
     ([name, definition]) => [name, kindOf(name, definition as EffectDefinition<never, unknown, never>)] as const,
   )
-  return { kinds: new Map(kinds) }
+  return catalogueOf(new Map(kinds))
+}
+
+function catalogueOf<Payloads, Tx>(kinds: ReadonlyMap<string, EffectKind>): Effects<Payloads, Tx> {
+  return {
+    kinds,
+    has: (kind) => kinds.has(kind),
+    orderOf(kind, payload) {
+      const order = kinds.get(kind)?.orderBy?.(payload)
+      return order === undefined ? undefined : String(order)
+    },
+  }
 }
 
 function kindOf(name: string, definition: EffectDefinition<never, unknown, never>): EffectKind {

@@ -1,3 +1,4 @@
+import { HapaxError } from '../kernel/errors.js'
 import { defaults, limits } from '../kernel/limits.js'
 import type { Context } from './context.js'
 import type { Testimony } from './inbox-store.js'
@@ -14,14 +15,20 @@ import type { Reaped } from './store.js'
 export interface Chores {
   /** Turns claims whose lease is over into doubt, and settles at once what somebody has testified before. */
   sweep(limit: number): Promise<readonly StoredRecord[]>
-  /** Goes on with operations that were left half-done. */
-  resume(limit: number): Promise<readonly Resumed[]>
-  /** Looks at doubts whose time has come. */
-  reconcile(limit: number): Promise<readonly Reconciled[]>
+  /** Goes on with operations that were left half-done. Once the signal aborts, it begins with no other. */
+  resume(limit: number, signal?: AbortSignal): Promise<readonly Resumed[]>
+  /** Looks at doubts whose time has come. Once the signal aborts, it gives back those that it has not looked at. */
+  reconcile(limit: number, asking?: Asking, signal?: AbortSignal): Promise<readonly Reconciled[]>
   /** Buries what is past its retention and deletes what was buried long enough. */
   reap(limit: number): Promise<Reaped>
   /** Somebody has testified, which is durable: a record that is in doubt is settled at once, not at its next look. */
   testified(testimonies: readonly Testimony[]): Promise<void>
+}
+
+/** Who decides whether providers are asked: one that does not answer need not be asked about everything. */
+export interface Asking {
+  mayAsk(operation: string): boolean
+  heard(operation: string, came: Reconciled): void
 }
 
 export function chores<Tx>(context: Context<Tx>): Chores {
@@ -38,8 +45,37 @@ export function chores<Tx>(context: Context<Tx>): Chores {
     return swept
   }
 
+  async function resumed(limit: number, signal?: AbortSignal): Promise<readonly Resumed[]> {
+    const operations = context.operations.names()
+    if (operations.length === 0) return []
+    const found = await store.interrupted({ operations, limit })
+    return together(found, async (record) => {
+      if (signal?.aborted) return { kind: 'not_ours' }
+      return context.background.track(resume(context, record))
+    })
+  }
+
+  async function reconciled(limit: number, asking?: Asking, signal?: AbortSignal): Promise<readonly Reconciled[]> {
+    const may = (operation: string) => asking?.mayAsk(operation) ?? true
+    const operations = context.operations.names().filter(may)
+    if (operations.length === 0) return []
+    const found = await store.doubts({ operations, limit, holdMs: defaults.lookMs })
+    return together(found, async (record) => {
+      // Nobody looks at this one now, so that another node may do so at once, or this one once its provider answers.
+      if (signal?.aborted || !may(record.operation)) return putBack(record)
+      const came = await looked(record)
+      asking?.heard(record.operation, came)
+      return came
+    })
+  }
+
   /** With the store's time: a doubt was put off by so much from then. */
-  const looking = (record: StoredRecord) => reconcile(context, record, (record.reconcileAfter ?? 0) - defaults.lookMs)
+  const looked = (record: StoredRecord) => reconcile(context, record, (record.reconcileAfter ?? 0) - defaults.lookMs)
+
+  async function putBack(record: StoredRecord): Promise<Reconciled> {
+    await store.postpone(record, { generation: record.generation, looks: record.looks, afterMs: 0 })
+    return 'put_off'
+  }
 
   async function testifiedAbout(downstreamKey: string): Promise<void> {
     const record = (await store.calls?.find(downstreamKey))?.record
@@ -56,20 +92,8 @@ export function chores<Tx>(context: Context<Tx>): Chores {
 
   return {
     sweep: (limit) => opened(context, () => sweep(limit)),
-    resume: (limit) =>
-      opened(context, async () => {
-        const operations = context.operations.names()
-        if (operations.length === 0) return []
-        const found = await store.interrupted({ operations, limit })
-        return together(found, (record) => context.background.track(resume(context, record)))
-      }),
-    reconcile: (limit) =>
-      opened(context, async () => {
-        const operations = context.operations.names()
-        if (operations.length === 0) return []
-        const found = await store.doubts({ operations, limit, holdMs: defaults.lookMs })
-        return together(found, looking)
-      }),
+    resume: (limit, signal) => opened(context, () => resumed(limit, signal)),
+    reconcile: (limit, asking, signal) => opened(context, () => reconciled(limit, asking, signal)),
     reap: (limit) =>
       opened(context, async () => {
         const reaped = await store.reap(limit)
@@ -84,6 +108,7 @@ export function chores<Tx>(context: Context<Tx>): Chores {
 }
 
 async function opened<Tx, T>(context: Context<Tx>, chore: () => Promise<T>): Promise<T> {
+  if (context.background.ended.aborted) throw new HapaxError('engine_closed')
   await openedInTime(context)
   return chore()
 }

@@ -176,6 +176,10 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
         await openedInTime(context)
         return context.background.track(inbox.receive(event, body))
       },
+      async reap(limit, keepMs) {
+        await openedInTime(context)
+        return inbox.reap(limit, keepMs)
+      },
     }
   }
 

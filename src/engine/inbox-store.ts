@@ -29,4 +29,6 @@ export interface InboxStore<Tx> {
     event: ReceivedEvent,
     body: (tx: Tx) => Promise<{ readonly value: T; readonly testimonies: readonly Testimony[] }>,
   ): Promise<Receipt<T>>
+  /** Forgets up to `limit` events that were processed longer than `keepMs` ago: a redelivery of one would be processed anew. */
+  reap(limit: number, keepMs: number): Promise<number>
 }

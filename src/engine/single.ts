@@ -132,7 +132,8 @@ function tellCompleted<Tx>(
   const runMs = clock.elapsed() - startedAt
   events.emit('completed', () => ({ ...subjectOf(guarded), status, bytes, runMs }))
   if (bytes > guarded.policy.maxAnswerBytes) events.emit('withheld', () => ({ ...subjectOf(guarded), bytes }))
-  if (count > 0) events.emit('effects_written', () => ({ ...subjectOf(guarded), count }))
+  // Those that joined a transaction are there when its owner has committed, which nobody hears of here.
+  if (count > 0 && guarded.joins === undefined) events.emit('effects_written', () => ({ ...subjectOf(guarded), count }))
 }
 
 /** Runs the handler within its time. */

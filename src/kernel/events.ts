@@ -67,6 +67,8 @@ export interface Events {
   left_to_operator: Subject & { readonly errorCode: string }
   /** Records past their retention were buried, and tombstones that had stood their time were deleted. */
   reaped: { readonly buried: number; readonly deleted: number }
+  /** A worker has made a pass; `did` counts what it did, and is empty when there was nothing to do. */
+  worker_passed: { readonly worker: string; readonly did: Readonly<Record<string, number>>; readonly tookMs: number }
   /** A worker failed at what it does; it goes on after a pause. */
   worker_failed: { readonly worker: string; readonly errorCode: string }
   /** A reservation was taken back, because nothing had run. */
@@ -147,6 +149,7 @@ const named: Readonly<Record<EventName, true>> = {
   looked_in_vain: true,
   left_to_operator: true,
   reaped: true,
+  worker_passed: true,
   worker_failed: true,
   released: true,
   claim_lost: true,

@@ -140,10 +140,12 @@ export const backoffs = {
   resuming: { firstMs: second, maxMs: 30 * minute },
   /** A provider is asked again what became of a call: soon at first, since most know within seconds. */
   looking: { firstMs: second, maxMs: hour },
-  /** An effect that failed: quick at first, since most outages are short, and rare in the end. */
-  effect: { firstMs: second, maxMs: hour },
   /** A provider that fails to answer questions is asked less and less often. */
   outage: { firstMs: 5 * second, maxMs: 10 * minute },
+  /** A worker whose pass failed: the next one is soon, since most failures pass, and rare when they do not. */
+  working: { firstMs: second, maxMs: minute },
+  /** An effect that failed: quick at first, since most outages are short, and rare in the end. */
+  effect: { firstMs: second, maxMs: hour },
 } as const
 
 /** The embedded store. */
@@ -183,6 +185,40 @@ export const postgresBounds = {
   singleLeftMs: second,
   /** The server ends a handler's statement by itself; only where it stays silent for this much longer do we. */
   silenceMs: second,
+} as const
+
+/** The workers. All of them may run on every node: passes are short, indexed, and skip what another node holds. */
+export const workerBounds = {
+  /** A key that a crash left behind is stuck for its lease, and this long at most. */
+  sweepMs: 2 * second,
+  /** Each is one short statement; those that somebody testified about are settled in the same pass. */
+  sweepBatch: 100,
+  /** Clients may be gone, but their customers wait. */
+  resumeMs: 2 * second,
+  /** Operations that one pass goes on with; each runs its handler here. */
+  resumeBatch: 64,
+  /** People wait for some doubts, and most providers know within seconds. */
+  reconcileMs: 2 * second,
+  /** Doubts that one pass asks about; another node leaves them alone meanwhile. */
+  reconcileBatch: 64,
+  /** What is past retention disturbs nobody: every step judges that for itself, so there is no hurry. */
+  reapMs: minute,
+  /** Rows of one statement of the reaper: it holds their locks and its share of the disk for a few milliseconds. */
+  reapBatch: 200,
+  /** Between two full batches traffic has the database to itself. */
+  reapPauseMs: 50,
+  /** What is done stays to be looked at as long as a usual dispute takes to come up. */
+  keepEffectsMs: 30 * day,
+  /** Longer than any provider delivers an event again: the longest seen so far do for days. */
+  keepEventsMs: 30 * day,
+  /** However often a worker is nudged, it leaves this long between two passes: a storm of doubts is no storm of passes. */
+  nudgeGapMs: 250,
+  /** Entries of a provider's ledger that are held at once: a few hundred megabytes. More are compared in shorter windows. */
+  ledgerEntries: 2_000_000,
+  /** What was begun this recently may still be on its way, on our side or on the provider's. */
+  ledgerSettleMs: hour,
+  /** Differences of one kind that a comparison lists; the rest is counted. */
+  ledgerListed: 10_000,
 } as const
 
 /** The outbox. */

@@ -73,6 +73,7 @@ export function host(): Host {
         made.stored.push(...testimonies)
         return { kind: 'processed', value }
       },
+      reap: async () => 0,
     },
     chores: {
       async testified(testimonies) {

@@ -113,6 +113,21 @@ export const inbox: Readonly<Record<string, Show>> = {
     })
     same(await dueAt(), stage.startedAt + 1_000)
   },
+
+  'events are forgotten in batches once they are old enough, and not before': async (stage) => {
+    const receive = (eventId: string) =>
+      stage.inbox(stage.store).receive({ ...event, eventId }, async () => ({ value: undefined, testimonies: [] }))
+    for (const eventId of ['evt_1', 'evt_2', 'evt_3']) await receive(eventId)
+    await stage.at(60_000)
+    await receive('evt_4')
+    const reap = (limit: number) => stage.inbox(stage.store).reap(limit, 60_000)
+    assert.equal(await stage.inbox(stage.store).reap(10, 60_001), 0)
+    assert.equal(await reap(2), 2)
+    assert.equal(await reap(2), 1)
+    assert.equal(await reap(2), 0)
+    assert.equal((await receive('evt_4')).kind, 'duplicate')
+    assert.equal((await receive('evt_1')).kind, 'processed')
+  },
 }
 
 const event = { provider: 'airtm', eventId: 'evt_1' }

@@ -144,7 +144,13 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
     calls: each(kept, postgresCalls({ ...callQueriesFor(quoted(schema)), ...said }, asking)),
     inbox: each(
       kept,
-      postgresInbox({ queries: { ...inboxQueriesFor(quoted(schema)), ...said }, rowSecurity, phases, ...use }),
+      postgresInbox({
+        queries: { ...inboxQueriesFor(quoted(schema)), ...said },
+        execute: asking,
+        rowSecurity,
+        phases,
+        ...use,
+      }),
     ),
     effects: each(
       kept,

@@ -1,6 +1,6 @@
 import type { CallStore } from '../../engine/call-store.js'
 import type { EffectClaim, EffectResult, EffectStore, NewEffect } from '../../engine/effect-store.js'
-import type { ReceivedEvent, Testimony } from '../../engine/inbox-store.js'
+import type { InboxStore, ReceivedEvent, Testimony } from '../../engine/inbox-store.js'
 import type { Claim } from '../../engine/record.js'
 import type { Completed, Completion, SingleStep, Step, Store } from '../../engine/store.js'
 import type { Reservation, Verdict } from '../../engine/verdict.js'
@@ -11,7 +11,7 @@ import type { SqliteResult, SqliteStatement } from './statement.js'
 /** What the store and its thread say to each other. */
 
 /** The steps of the port that one batch may hold. Their types come from the port, so that they cannot differ. */
-type Port = RecordPort & EffectPort & CallPort
+type Port = RecordPort & EffectPort & CallPort & InboxPort
 
 type RecordPort = Pick<
   Store,
@@ -35,6 +35,7 @@ type RecordPort = Pick<
 
 type EffectPort = Within<'effects', Omit<EffectStore<never>, 'apply'>>
 type CallPort = Within<'calls', CallStore>
+type InboxPort = Within<'inbox', Omit<InboxStore<never>, 'receive'>>
 type Within<Part extends string, Of> = { readonly [K in keyof Of & string as `${Part}.${K}`]: Of[K] }
 
 export type StepName = keyof Port
@@ -46,6 +47,7 @@ export type Steps = StepsOf<StepName>
 export type RecordSteps = StepsOf<keyof RecordPort>
 export type EffectSteps = StepsOf<keyof EffectPort>
 export type CallSteps = StepsOf<keyof CallPort>
+export type InboxSteps = StepsOf<keyof InboxPort>
 type StepsOf<N extends StepName> = { readonly [K in N]: (...args: StepArguments<K>) => StepResult<K> }
 
 export type Operation<K extends StepName = StepName> = {

@@ -1,10 +1,16 @@
 import { callStepsAt } from './calls/call-steps.js'
 import { effectStepsAt } from './effects/effect-steps.js'
+import { inboxStepsAt } from './inbox/inbox-steps.js'
 import type { Steps } from './protocol.js'
 import { recordStepsAt } from './record-steps.js'
 import type { Tables } from './tables.js'
 
 /** Every step of the port, inside one transaction and at one instant. */
 export function stepsAt(now: number, tables: Tables): Steps {
-  return { ...recordStepsAt(now, tables), ...effectStepsAt(now, tables.effects), ...callStepsAt(now, tables) }
+  return {
+    ...recordStepsAt(now, tables),
+    ...effectStepsAt(now, tables.effects),
+    ...callStepsAt(now, tables),
+    ...inboxStepsAt(now, tables.events),
+  }
 }

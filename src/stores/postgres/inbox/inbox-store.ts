@@ -1,13 +1,16 @@
 import type { InboxStore, Receipt } from '../../../engine/inbox-store.js'
+import { boundedLimit } from '../../../engine/limit.js'
 import { passing } from '../../../kernel/crash-points.js'
+import { limits } from '../../../kernel/limits.js'
 import { ofTestimonies, type TestimonyQueries } from '../calls/testimony-queries.js'
 import type { Connections } from '../connections.js'
-import { everyScope, type RowSecurity, sessionExecutor } from '../executor.js'
+import { type Execute, everyScope, type RowSecurity, sessionExecutor } from '../executor.js'
 import { inOneCommit } from '../in-one-commit.js'
 import type { InboxQueries } from './inbox-queries.js'
 
 interface Surroundings<Tx> {
   readonly queries: InboxQueries & TestimonyQueries
+  readonly execute: Execute
   readonly rowSecurity: RowSecurity
   readonly statementTimeoutMs: number
   /** Where the application writes what follows from an event. */
@@ -19,7 +22,7 @@ interface Surroundings<Tx> {
  * it was one.
  */
 export function postgresInbox<Tx>(surroundings: Surroundings<Tx>): InboxStore<Tx> {
-  const { queries, rowSecurity, statementTimeoutMs, phases } = surroundings
+  const { queries, execute, rowSecurity, statementTimeoutMs, phases } = surroundings
   const waitMs = Math.ceil(statementTimeoutMs / 2)
   return {
     receive: ({ provider, eventId }, body) =>
@@ -36,6 +39,8 @@ export function postgresInbox<Tx>(surroundings: Surroundings<Tx>): InboxStore<Tx
         passing('inbox.inserted')
         return { value: { kind: 'processed', value } }
       }),
+    reap: async (limit, keepMs) =>
+      (await execute(everyScope, queries.reap, [boundedLimit(limit, limits.batch), keepMs])).length,
   }
 }
 

@@ -7,7 +7,7 @@ import type { SqliteTransaction } from '../statement.js'
  * The inbox of one file. The event is inserted first. There is one writer at a time, so that another delivery of the same
  * event waits until this transaction has ended, for as long as anybody waits for the database, and is then a duplicate.
  */
-export function sqliteInbox({ hold, ask }: Port): InboxStore<SqliteTransaction> {
+export function sqliteInbox({ stepOf, hold, ask }: Port): InboxStore<SqliteTransaction> {
   return {
     receive: <T>(event: ReceivedEvent, body: (tx: SqliteTransaction) => Promise<Said<T>>) =>
       hold<Receipt<T>>(async (tx) => {
@@ -24,6 +24,7 @@ export function sqliteInbox({ hold, ask }: Port): InboxStore<SqliteTransaction> 
           return { kind: 'processed', value }
         }
       }),
+    reap: stepOf('inbox.reap'),
   }
 }
 

@@ -103,5 +103,6 @@ CREATE TABLE hapax_webhook_events (
   processed_at INTEGER NOT NULL,
   PRIMARY KEY (provider, event_id)
 ) STRICT;
+CREATE INDEX hapax_webhook_events_processed ON hapax_webhook_events (processed_at);
 `,
 }

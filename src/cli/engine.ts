@@ -1,0 +1,77 @@
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Engine, engine } from '../engine/engine.js'
+import { HapaxError } from '../kernel/errors.js'
+import { postgresStore } from '../stores/postgres/index.js'
+import { sqliteStore } from '../stores/sqlite/index.js'
+import { databaseOf, refuseForSqlite } from './database.js'
+import { withPostgres } from './postgres.js'
+
+/** What a command works with. `module`: the application's own engine, with its operations and effects. `database`: no code. */
+export interface OpenEngine {
+  readonly kind: 'module' | 'database'
+  readonly label: string
+  readonly hapax: Engine<unknown>
+}
+
+/** How a command's help speaks of its argument. */
+export const engineArgument = 'a module that exports the engine, like ./dist/hapax.js, or a database'
+
+/** Uses the engine of a module, or one of our own on a database, and closes it. */
+export async function withEngine<T>(
+  given: string,
+  schema: string | undefined,
+  use: (open: OpenEngine) => Promise<T>,
+): Promise<T> {
+  if (isModule(given)) {
+    if (schema !== undefined) throw new HapaxError('store_unknown', 'A module knows its schema; leave --schema out.')
+    return closing({ kind: 'module', label: given, hapax: await engineIn(given) }, use)
+  }
+  const database = databaseOf(given)
+  if (database.kind === 'sqlite') {
+    refuseForSqlite('--schema', schema)
+    const hapax = engine({ store: sqliteStore({ path: database.path, migrate: 'never' }) }) as Engine<unknown>
+    return closing({ kind: 'database', label: database.path, hapax }, use)
+  }
+  const options = schema === undefined ? {} : { schema }
+  return withPostgres(database, (pool) => {
+    const hapax = engine({ store: postgresStore({ pool, ...options }) }) as Engine<unknown>
+    return closing({ kind: 'database', label: database.label, hapax }, use)
+  })
+}
+
+async function closing<T>(open: OpenEngine, use: (open: OpenEngine) => Promise<T>): Promise<T> {
+  try {
+    await open.hapax.open()
+    return await use(open)
+  } finally {
+    await open.hapax.close()
+  }
+}
+
+function isModule(given: string): boolean {
+  return /\.[cm]?[jt]s$/.test(given) && !/^(postgres(ql)?|sqlite|file):/i.test(given)
+}
+
+async function engineIn(path: string): Promise<Engine<unknown>> {
+  const module = await imported(path)
+  const found = [module.hapax, module.default].find(isEngine)
+  if (found !== undefined) return found
+  const message = `${path} exports no engine. Export it: export const hapax = engine({ … }).`
+  throw new HapaxError('store_unknown', message)
+}
+
+async function imported(path: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await import(pathToFileURL(resolve(path)).href)
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error)
+    throw new HapaxError('store_unknown', `${path} could not be loaded. (${said})`, { cause: error })
+  }
+}
+
+/** By its shape: the module may have another copy of this package. */
+function isEngine(value: unknown): value is Engine<unknown> {
+  const { chores, execute } = (value ?? {}) as Partial<Engine<unknown>>
+  return typeof chores?.sweep === 'function' && typeof execute === 'function'
+}

@@ -1,0 +1,35 @@
+import { agree, type Differences, type LedgerEntry, type LedgerReport } from '../workers/ledger.js'
+import type { OurEntry } from '../workers/ledger-ours.js'
+
+/** Differences of one kind that are printed; --json has more. */
+const shown = 20
+
+/** A comparison for people. `doubts` says what became of those that the ledger knows more about than we did. */
+export function ledgerText(report: LedgerReport, doubts: 'open' | 'testified'): readonly string[] {
+  const { compared, orphans, missing, open, contradicted, doubled } = report
+  const settled = doubts === 'testified' ? 'testified: they are settled, or looked at next' : '--testify settles them'
+  return [
+    `compared ${compared.provider} keys of the provider with ${compared.ours} calls and effects of ours`,
+    ...section('the provider has, and we know nothing of', orphans, theirLine),
+    ...section('we hold as done, and the provider does not have', missing, ourLine),
+    ...section(`the provider has, and we did not know (${settled})`, open, ({ ours }) => ourLine(ours)),
+    ...section('the provider has, and we hold as not done', contradicted, ({ ours }) => ourLine(ours)),
+    ...section('the provider has twice', doubled, theirLine),
+    agree(report) ? 'Both sides agree.' : 'They do not agree.',
+  ]
+}
+
+function section<T>(what: string, { count, first }: Differences<T>, line: (one: T) => string): readonly string[] {
+  if (count === 0) return []
+  const more = count > shown ? [`  … and ${count - shown} more`] : []
+  return [`${count} ${what}:`, ...first.slice(0, shown).map((one) => `  ${line(one)}`), ...more]
+}
+
+function theirLine({ key, id, amount, status, at }: LedgerEntry): string {
+  const time = at === undefined ? undefined : new Date(at).toISOString()
+  return [key, id, amount, status, time].filter((part) => part !== undefined).join('  ')
+}
+
+function ourLine({ key, of, scope, operation, name, state, at }: OurEntry): string {
+  return [key, of, scope, operation, name, state, new Date(at).toISOString()].join('  ')
+}
