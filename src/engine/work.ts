@@ -51,7 +51,7 @@ export interface Work<Tx = never> {
    */
   commit<T>(body: (at: Phase<Tx>) => Awaitable<T>): Promise<T>
   /** The same as the `effect` that a phase is given: only inside of one that commits. */
-  effect: Phase<Tx>['effect']
+  readonly effect: Phase<Tx>['effect']
   /** The key that `call` sends to the provider: for a handler that makes its calls by itself. The same on every attempt. */
   downstreamKey(name: string): string
   /** A key for another guarded request that is made on behalf of this one. The same on every attempt. */

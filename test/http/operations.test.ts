@@ -1,7 +1,8 @@
+import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import fastify, { type FastifyRequest } from 'fastify'
-import { type Operation, type OperationRouteOptions, profiles } from 'hapax'
+import { type Operation, type Profile, profiles } from 'hapax'
 import { guard as expressGuard } from 'hapax/express'
 import { guard as fastifyGuard } from 'hapax/fastify'
 import { guard as fetchGuard } from 'hapax/fetch'
@@ -15,8 +16,10 @@ type Tx = SqliteTransaction
 type Hapax = WorkBench['hapax']
 
 /** What the routes of all adapters have in common. */
-type Options = Omit<OperationRouteOptions<Tx, never, never>, 'scope' | 'operation' | 'input'> & {
+interface Options {
   readonly operation: Operation<Tx, never>
+  readonly profile?: Profile
+  readonly keepHeaders?: readonly string[]
   /** What is made of the path, where the input is not the body. */
   readonly inputOf?: (path: string) => unknown
 }
@@ -43,7 +46,7 @@ const adapters: Record<string, (hapax: Hapax, options: Options) => Promise<Serve
     })
   },
   node(hapax, { inputOf, ...options }) {
-    const input = inputOf && { input: ({ url = '' }: { url?: string }) => inputOf(url) as never }
+    const input = inputOf && { input: ({ url = '' }: IncomingMessage) => inputOf(url) as never }
     const handle = nodeGuard(hapax, { ...options, scope, ...input })
     return listening((request, response) => void handle(request, response))
   },
