@@ -28,18 +28,7 @@ export function effects<
   const kinds = Object.entries(definitions).map(
     ([name, definition]) => [name, kindOf(name, definition as EffectDefinition<never, unknown, never>)] as const,
   )
-  return catalogueOf(new Map(kinds))
-}
-
-function catalogueOf<Payloads, Tx>(kinds: ReadonlyMap<string, EffectKind>): Effects<Payloads, Tx> {
-  return {
-    kinds,
-    has: (kind) => kinds.has(kind),
-    orderOf(kind, payload) {
-      const order = kinds.get(kind)?.orderBy?.(payload)
-      return order === undefined ? undefined : String(order)
-    },
-  }
+  return { kinds: new Map(kinds) }
 }
 
 function kindOf(name: string, definition: EffectDefinition<never, unknown, never>): EffectKind {

@@ -1,6 +1,5 @@
 import type { Awaitable } from '../kernel/awaitable.js'
 import type { Duration } from '../kernel/duration.js'
-import type { EffectCatalogue } from './effect-catalogue.js'
 import type { Scope } from './scope.js'
 import type { CallFailure, LookedUp } from './work.js'
 
@@ -91,7 +90,7 @@ export interface EffectKind {
 declare const types: unique symbol
 
 /** A set of kinds that was checked. Made by `effects()` only. */
-export interface Effects<Payloads = unknown, Tx = unknown> extends EffectCatalogue {
+export interface Effects<Payloads = unknown, Tx = unknown> {
   readonly kinds: ReadonlyMap<string, EffectKind>
   readonly [types]?: { readonly payloads: Payloads; readonly tx: (tx: Tx) => void }
 }

@@ -210,7 +210,6 @@ function released(current: StoredEffect, dueInMs: number | undefined, now: numbe
     ...idle(current, 'ready'),
     dueAt: dueInMs === undefined ? current.dueAt : now + dueInMs,
     started: started - 1,
-    dueAt: dueInMs === undefined ? current.dueAt : now + dueInMs,
     firstStartedAt: isFirst ? undefined : firstStartedAt,
   }
 }

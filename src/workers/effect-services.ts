@@ -1,8 +1,6 @@
 import { effectReconciler as reconcilerOf } from '../effects/reconciler.js'
 import { effectWorker as workerOf } from '../effects/worker.js'
 import type { EffectWorkerOptions } from '../effects/worker-options.js'
-import type { EffectCatalogue } from '../engine/effect-catalogue.js'
-import type { Effects } from '../engine/effect-definition.js'
 import { effectBounds } from '../kernel/limits.js'
 import type { WorkersHost } from './host.js'
 import { pacedBy, type WorkerOptions } from './options.js'
@@ -85,11 +83,6 @@ export function effectReconcilerService<Tx>(host: WorkersHost<Tx>, options: Work
 }
 
 function surroundingsIn<Tx>({ outbox, effects, clock, chance, events, log }: WorkersHost<Tx>) {
-  if (outbox === undefined || !isWhole<Tx>(effects) || effects.kinds.size === 0) return undefined
+  if (outbox === undefined || effects === undefined || effects.kinds.size === 0) return undefined
   return { store: outbox, effects, clock, chance, events, log }
-}
-
-/** The engine needs to know less of effects than whoever carries them out. */
-function isWhole<Tx>(effects: EffectCatalogue | undefined): effects is Effects<unknown, Tx> {
-  return (effects as Partial<Effects> | undefined)?.kinds instanceof Map
 }

@@ -91,6 +91,7 @@ export const plantedWorkFaults: readonly PlantedFault<SqliteTransaction>[] = [
     caughtBy: 'of twenty deliveries at once one is processed, and nineteen are duplicates',
     plant: (store) => ({
       inbox: {
+        ...given(store, 'inbox'),
         receive: (event, body) => given(store, 'inbox').receive({ ...event, eventId: systemChance.id() }, body),
       },
     }),

@@ -1,4 +1,4 @@
-import { type Engine, type EngineOptions, engine, isHapaxError, keyOf, type Store, scopeOf, type Work } from 'hapax'
+import { effects as definitions, type Engine, type EngineOptions, engine, isHapaxError, keyOf, type Store, scopeOf, type Work } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import type { SqliteTransaction } from 'hapax/sqlite'
 import type pg from 'pg'
@@ -19,7 +19,7 @@ interface Ground<Tx> {
 }
 
 const request = { scope: 'acme', key: 'k', input: { who: 'ann' } }
-const effects = { has: () => true, orderOf: () => undefined }
+const effects = definitions({ 'receipt.send': { call: () => ({ sent: true }) } })
 
 async function onSqlite(): Promise<Ground<SqliteTransaction>> {
   const { path, store, node, rides } = await workBench()
