@@ -1,4 +1,14 @@
-import { effects as definitions, type Engine, type EngineOptions, engine, isHapaxError, keyOf, type Store, scopeOf, type Work } from 'hapax'
+import {
+  effects as definitions,
+  type Engine,
+  type EngineOptions,
+  engine,
+  isHapaxError,
+  keyOf,
+  type Store,
+  scopeOf,
+  type Work,
+} from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import type { SqliteTransaction } from 'hapax/sqlite'
 import type pg from 'pg'

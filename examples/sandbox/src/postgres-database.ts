@@ -39,10 +39,12 @@ export async function postgresDatabase(url: string): Promise<Database> {
   } catch (error) {
     throw isHapaxError(error) ? new StartRefused(`${error.message} DATABASE_URL leads to ${name}.`) : error
   }
+  // What else hands out a transaction is not used here.
+  const { single: _single, effects: _effects, inbox: _inbox, ...records } = store
   return {
     name,
     store: {
-      ...store,
+      ...records,
       transaction: (claim, body) => store.transaction(claim, (client) => body({ run: (query) => run(client, query) })),
     },
     queries,
