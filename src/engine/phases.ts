@@ -37,6 +37,8 @@ export class Phases<Tx> {
   #open: OpenPhase | undefined
   #recoveryPoint: string
   #onLeaseOver: OnLeaseOver
+  /** `undefined` is for ever. */
+  #retentionMs: number | undefined
   #unsound: Unsound | undefined
 
   /** Throws `progress_unreadable`, or `recovery_point_unknown` for what another version has committed. */
@@ -46,6 +48,7 @@ export class Phases<Tx> {
     this.ground = ground
     this.#recoveryPoint = record.recoveryPoint
     this.#onLeaseOver = record.onLeaseOver
+    this.#retentionMs = record.retentionMs
     const stored = context.progress.decode(record)
     this.#progress = stored ?? { version, phases: [] }
     const isUsed = this.#progress.phases.length > 0 || this.#progress.call !== undefined
@@ -193,15 +196,19 @@ export class Phases<Tx> {
     this.#committed(recoveryPoint, progress)
   }
 
-  /** Keeps the record for longer. */
-  async extend(retentionMs: number | 'forever'): Promise<void> {
+  /** Keeps the record for longer: never for less than it is kept already, or a late retry would run again. */
+  async extend(givenMs: number | 'forever'): Promise<void> {
     if (this.#open !== undefined) throw overlapping('extend', 'extend', this.#open)
     const { leaseMs } = this.ground.guarded.policy
-    const step = { recoveryPoint: this.#recoveryPoint, onLeaseOver: this.#onLeaseOver, leaseMs, retentionMs }
+    const keptMs = this.#retentionMs ?? Number.POSITIVE_INFINITY
+    const longerMs = Math.max(keptMs, givenMs === 'forever' ? Number.POSITIVE_INFINITY : givenMs)
+    const retentionMs = longerMs === Number.POSITIVE_INFINITY ? 'forever' : longerMs
+    const step = { recoveryPoint: this.#recoveryPoint, onLeaseOver: this.#onLeaseOver, leaseMs, retentionMs } as const
     await this.#write(step).catch((error: unknown) => {
       this.unsure(error)
       throw error
     })
+    this.#retentionMs = retentionMs === 'forever' ? undefined : retentionMs
   }
 
   /** What is on record once this phase is. */
