@@ -1,17 +1,16 @@
 import type { Awaitable } from '../kernel/awaitable.js'
 import { passing } from '../kernel/crash-points.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import { limits } from '../kernel/limits.js'
 import type { CallMark } from './call-store.js'
 import { type CollectedEffects, collectedEffects } from './collected-effects.js'
 import { type Context, subjectOf } from './context.js'
 import type { Unsound } from './evidence.js'
 import type { Guarded } from './guarded.js'
 import type { Lease } from './lease.js'
-import { isName } from './name.js'
+import { anotherVersion, otherPhase, overlapping, refuseBadName, repeated } from './phase-errors.js'
 import { type Jsonified, jsonified } from './plain.js'
 import type { CommittedPhase, Progress } from './progress.js'
-import { type Claim, finished, type OnLeaseOver, type StoredRecord, started } from './record.js'
+import { type Claim, finished, type OnLeaseOver, type StoredRecord } from './record.js'
 import type { Checkpoint, Store } from './store.js'
 import type { Phase } from './work.js'
 
@@ -116,7 +115,7 @@ export class Phases<Tx> {
     try {
       const { value } = await store.transaction(this.ground.claim, async (tx) => {
         const result = jsonified(await body(this.phase(tx)), `result of phase "${name}"`)
-        const progress = this.#after({ name, result })
+        const progress = this.after({ name, result })
         const write = this.#checkpoint(name, 'resume', progress)
         passing('phase.open')
         isWritten = true
@@ -213,7 +212,8 @@ export class Phases<Tx> {
 
   /** What is on record once this phase is. */
   after(phase: CommittedPhase): Progress {
-    return this.#after(phase)
+    const progress = this.withoutCall()
+    return { ...progress, phases: [...progress.phases, phase] }
   }
 
   /** What is on record while no call is open. */
@@ -247,11 +247,6 @@ export class Phases<Tx> {
     return { kind: 'checkpoint', recoveryPoint, onLeaseOver, leaseMs, progress: bytes } as const
   }
 
-  #after(phase: CommittedPhase): Progress {
-    const progress = this.withoutCall()
-    return { ...progress, phases: [...progress.phases, phase] }
-  }
-
   #committed(recoveryPoint: string, progress: Progress): void {
     const isNew = progress.phases.length > this.#progress.phases.length
     this.#progress = progress
@@ -274,8 +269,7 @@ export class Phases<Tx> {
   /** Nothing may follow: what is on record was written by other code. */
   #lost(expected: string, name: string): HapaxError {
     this.spoil({ kind: 'doubt', errorCode: 'recovery_point_unknown' })
-    const message = `An earlier attempt has committed "${expected}" where this code comes to "${name}". Keep the order of phases, or raise the version.`
-    return new HapaxError('recovery_point_unknown', message)
+    return otherPhase(expected, name)
   }
 }
 
@@ -291,33 +285,4 @@ export function transactional<Tx>(store: Store<Tx>): Transactional<Tx> {
   if (store.transaction !== undefined) return store as Transactional<Tx>
   const message = `The ${store.name} store has no transactions; use one that has, or return the answer without work.commit and work.transaction.`
   throw new HapaxError('transaction_unsupported', message)
-}
-
-function refuseBadName(name: string): void {
-  if (isName(name) && name.length <= limits.phaseNameLength && name !== started && name !== finished) return
-  const message = `A phase is named in up to ${limits.phaseNameLength} printable characters, and neither ${started} nor ${finished}, which have a meaning.`
-  throw new HapaxError('phase_invalid', message)
-}
-
-function repeated(name: string): HapaxError {
-  return new HapaxError(
-    'phase_repeated',
-    `Phase "${name}" was begun before in this run; give each phase a name of its own.`,
-  )
-}
-
-function overlapping(kind: OpenPhase['kind'] | 'extend', name: string, open: OpenPhase): HapaxError {
-  if (kind === 'call') {
-    const message = `Call "${name}" was begun inside of "${open.name}"; a phase has one effect on the outside at most. Make the call before or after it.`
-    return new HapaxError('second_effect', message)
-  }
-  return new HapaxError(
-    'phase_overlapping',
-    `"${name}" was begun while "${open.name}" is under way; wait for one before the next.`,
-  )
-}
-
-function anotherVersion(stored: number, version: number): HapaxError {
-  const message = `An earlier attempt was made by version ${stored} of this code, which is at ${version} now. Settle it by hand, or run the old version.`
-  return new HapaxError('recovery_point_unknown', message)
 }
