@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config'
 const integration = [
   'test/{acceptance,cli,conformance,docs,effects,sandbox,stores}/**/*.test.ts',
   'test/tooling/{postgres,pgbouncer}*.test.ts',
+  'test/engine/{phases,calls,operations,reconcile,single,extend}.test.ts',
+  'test/http/operations.test.ts',
 ]
 
 /** What kills processes: by itself `npm run test:crash`. */

@@ -25,11 +25,21 @@ export function callPlan<T, I>(name: string, options: CallOptions<T, I>, policy:
       name,
       `its timeout of ${timeoutMs} ms must end ${limits.callMarginMs} ms before the lease of ${policy.leaseMs} ms; raise the lease`,
     )
-  return {
-    timeoutMs,
-    readLagMs: durationOr(readLag, 0, name, 'readLag'),
-    honoursKeyForMs: memoryOf(name, honoursKeyFor),
-  }
+  const honoursKeyForMs = memoryOf(name, honoursKeyFor)
+  if (honoursKeyFor !== 'forever') refuseLongMemory(name, honoursKeyForMs, policy)
+  return { timeoutMs, readLagMs: durationOr(readLag, 0, name, 'readLag'), honoursKeyForMs }
+}
+
+/**
+ * A key that we have forgotten begins anew, with the downstream keys of its first time. A provider that still knew them
+ * would take the new request for the old one.
+ */
+function refuseLongMemory(name: string, honoursKeyForMs = 0, { retentionMs, tombstoneMs }: Policy): void {
+  if (retentionMs === undefined || honoursKeyForMs <= retentionMs + tombstoneMs) return
+  throw invalid(
+    name,
+    'its provider remembers keys for longer than the record and its tombstone are kept; raise tombstone',
+  )
 }
 
 /** Whether the provider may still be relied upon to know the key of a call that was begun then. */

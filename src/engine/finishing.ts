@@ -104,7 +104,7 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
     case 'complete':
       return complete(run, ending.answer, result)
     case 'fail':
-      if (!(await store.fail(claim, failureOf(run, ending.errorCode)))) return readBack(run, result)
+      if (!(await store.fail(claim, failureOf(run, ending.errorCode, result)))) return readBack(run, result)
       events.emit('failed', () => ({ ...subject(), errorCode: ending.errorCode }))
       return notStored(run, result)
     case 'doubt': {
@@ -121,10 +121,10 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
 }
 
 /** An operation goes on by itself, a bounded number of times; then it waits for its client, or for a person. */
-function failureOf<Tx>({ context, guarded, attempt }: Run<Tx>, errorCode: string): Failure {
-  // Whose input cannot be read here may be gone on with by another node.
-  const isOperation = guarded.input !== undefined || context.operations.find(guarded.policy.name) !== undefined
-  if (!isOperation || attempt >= limits.resumeAttempts) return { errorCode }
+function failureOf<Tx>({ context, guarded, attempt }: Run<Tx>, errorCode: string, result: HandlerResult): Failure {
+  // What cannot be read here may be gone on with by another node.
+  const mayGoOn = guarded.input !== undefined || result.kind === 'unresumable'
+  if (!mayGoOn || attempt >= limits.resumeAttempts) return { errorCode }
   return { errorCode, resumeAfterMs: backoffMs(backoffs.resuming, attempt, context.chance) }
 }
 

@@ -1,17 +1,16 @@
 import type { Awaitable } from '../kernel/awaitable.js'
 import { passing } from '../kernel/crash-points.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import { limits } from '../kernel/limits.js'
 import type { CallMark } from './call-store.js'
 import { type CollectedEffects, collectedEffects } from './collected-effects.js'
 import { type Context, subjectOf } from './context.js'
 import type { Unsound } from './evidence.js'
 import type { Guarded } from './guarded.js'
 import type { Lease } from './lease.js'
-import { isName } from './name.js'
+import { anotherVersion, otherPhase, overlapping, refuseBadName, repeated } from './phase-errors.js'
 import { type Jsonified, jsonified } from './plain.js'
 import type { CommittedPhase, Progress } from './progress.js'
-import { type Claim, finished, type OnLeaseOver, type StoredRecord, started } from './record.js'
+import { type Claim, finished, type OnLeaseOver, type StoredRecord } from './record.js'
 import type { Checkpoint, Store } from './store.js'
 import type { Phase } from './work.js'
 
@@ -37,6 +36,8 @@ export class Phases<Tx> {
   #open: OpenPhase | undefined
   #recoveryPoint: string
   #onLeaseOver: OnLeaseOver
+  /** `undefined` is for ever. */
+  #retentionMs: number | undefined
   #unsound: Unsound | undefined
 
   /** Throws `progress_unreadable`, or `recovery_point_unknown` for what another version has committed. */
@@ -46,6 +47,7 @@ export class Phases<Tx> {
     this.ground = ground
     this.#recoveryPoint = record.recoveryPoint
     this.#onLeaseOver = record.onLeaseOver
+    this.#retentionMs = record.retentionMs
     const stored = context.progress.decode(record)
     this.#progress = stored ?? { version, phases: [] }
     const isUsed = this.#progress.phases.length > 0 || this.#progress.call !== undefined
@@ -113,7 +115,7 @@ export class Phases<Tx> {
     try {
       const { value } = await store.transaction(this.ground.claim, async (tx) => {
         const result = jsonified(await body(this.phase(tx)), `result of phase "${name}"`)
-        const progress = this.#after({ name, result })
+        const progress = this.after({ name, result })
         const write = this.#checkpoint(name, 'resume', progress)
         passing('phase.open')
         isWritten = true
@@ -193,20 +195,25 @@ export class Phases<Tx> {
     this.#committed(recoveryPoint, progress)
   }
 
-  /** Keeps the record for longer. */
-  async extend(retentionMs: number | 'forever'): Promise<void> {
+  /** Keeps the record for longer: never for less than it is kept already, or a late retry would run again. */
+  async extend(givenMs: number | 'forever'): Promise<void> {
     if (this.#open !== undefined) throw overlapping('extend', 'extend', this.#open)
     const { leaseMs } = this.ground.guarded.policy
-    const step = { recoveryPoint: this.#recoveryPoint, onLeaseOver: this.#onLeaseOver, leaseMs, retentionMs }
+    const keptMs = this.#retentionMs ?? Number.POSITIVE_INFINITY
+    const longerMs = Math.max(keptMs, givenMs === 'forever' ? Number.POSITIVE_INFINITY : givenMs)
+    const retentionMs = longerMs === Number.POSITIVE_INFINITY ? 'forever' : longerMs
+    const step = { recoveryPoint: this.#recoveryPoint, onLeaseOver: this.#onLeaseOver, leaseMs, retentionMs } as const
     await this.#write(step).catch((error: unknown) => {
       this.unsure(error)
       throw error
     })
+    this.#retentionMs = retentionMs === 'forever' ? undefined : retentionMs
   }
 
   /** What is on record once this phase is. */
   after(phase: CommittedPhase): Progress {
-    return this.#after(phase)
+    const progress = this.withoutCall()
+    return { ...progress, phases: [...progress.phases, phase] }
   }
 
   /** What is on record while no call is open. */
@@ -240,11 +247,6 @@ export class Phases<Tx> {
     return { kind: 'checkpoint', recoveryPoint, onLeaseOver, leaseMs, progress: bytes } as const
   }
 
-  #after(phase: CommittedPhase): Progress {
-    const progress = this.withoutCall()
-    return { ...progress, phases: [...progress.phases, phase] }
-  }
-
   #committed(recoveryPoint: string, progress: Progress): void {
     const isNew = progress.phases.length > this.#progress.phases.length
     this.#progress = progress
@@ -267,8 +269,7 @@ export class Phases<Tx> {
   /** Nothing may follow: what is on record was written by other code. */
   #lost(expected: string, name: string): HapaxError {
     this.spoil({ kind: 'doubt', errorCode: 'recovery_point_unknown' })
-    const message = `An earlier attempt has committed "${expected}" where this code comes to "${name}". Keep the order of phases, or raise the version.`
-    return new HapaxError('recovery_point_unknown', message)
+    return otherPhase(expected, name)
   }
 }
 
@@ -284,33 +285,4 @@ export function transactional<Tx>(store: Store<Tx>): Transactional<Tx> {
   if (store.transaction !== undefined) return store as Transactional<Tx>
   const message = `The ${store.name} store has no transactions; use one that has, or return the answer without work.commit and work.transaction.`
   throw new HapaxError('transaction_unsupported', message)
-}
-
-function refuseBadName(name: string): void {
-  if (isName(name) && name.length <= limits.phaseNameLength && name !== started && name !== finished) return
-  const message = `A phase is named in up to ${limits.phaseNameLength} printable characters, and neither ${started} nor ${finished}, which have a meaning.`
-  throw new HapaxError('phase_invalid', message)
-}
-
-function repeated(name: string): HapaxError {
-  return new HapaxError(
-    'phase_repeated',
-    `Phase "${name}" was begun before in this run; give each phase a name of its own.`,
-  )
-}
-
-function overlapping(kind: OpenPhase['kind'] | 'extend', name: string, open: OpenPhase): HapaxError {
-  if (kind === 'call') {
-    const message = `Call "${name}" was begun inside of "${open.name}"; a phase has one effect on the outside at most. Make the call before or after it.`
-    return new HapaxError('second_effect', message)
-  }
-  return new HapaxError(
-    'phase_overlapping',
-    `"${name}" was begun while "${open.name}" is under way; wait for one before the next.`,
-  )
-}
-
-function anotherVersion(stored: number, version: number): HapaxError {
-  const message = `An earlier attempt was made by version ${stored} of this code, which is at ${version} now. Settle it by hand, or run the old version.`
-  return new HapaxError('recovery_point_unknown', message)
 }

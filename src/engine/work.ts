@@ -56,7 +56,10 @@ export interface Work<Tx = never> {
   downstreamKey(name: string): string
   /** A key for another guarded request that is made on behalf of this one. The same on every attempt. */
   childKey(name: string): IdempotencyKey
-  /** Keeps the record for longer than its policy says: for a flow that takes days. Counts from now, and from the answer. */
+  /**
+   * Keeps the record for longer than its policy says, never for less: for a flow that takes days. Counts from now, and from
+   * the answer.
+   */
   extend(retention: Duration | 'forever'): Promise<void>
   /**
    * Says that something may or may not have happened. Whatever the handler answers after this, the key becomes

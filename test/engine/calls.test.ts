@@ -190,6 +190,7 @@ describe('a call', () => {
     ['a lookup that is no function', { run: reset, lookup: 'yes' }],
     ['a timeout that ends after the lease', { run: reset, timeout: '30s' }],
     ['a timeout that leaves no time to say so', { run: reset, timeout: '29.5s' }],
+    ['a provider that remembers keys for longer than we do', { run: reset, honoursKeyFor: '32d' }],
   ])('with %s is refused, and nothing is begun', async (_, options) => {
     const bench = await workBench()
     expect(await codeOf(run(bench, (work) => work.call('charge', options as never)))).toMatch(
@@ -275,6 +276,18 @@ describe('a provider that honours the key', () => {
     )
     expect(await code).toBe('outcome_unknown')
     expect((await bench.record())?.state).toBe('failed_retryable')
+  })
+
+  test('may remember it as long as the record and its tombstone are kept, or for ever', async () => {
+    const bench = await workBench()
+    for (const honoursKeyFor of ['31d', 'forever'] as const) {
+      const { charge } = provider()
+      const policy = bench.policy
+      const done = bench.hapax.run({ ...request, key: honoursKeyFor, policy }, (work) =>
+        work.call('charge', { honoursKeyFor, run: charge }),
+      )
+      expect(await done).toMatchObject({ value: { id: 'ch_1' } })
+    }
   })
 
   test('is asked again after a crash in the middle of the call', async () => {

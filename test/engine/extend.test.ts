@@ -69,6 +69,22 @@ describe('a record that is kept for longer', () => {
     })
   })
 
+  test('is never kept for less than its policy says, or than it was told before', async () => {
+    const bench = await workBench()
+    const kept = async (key: string, policy: typeof bench.policy, ...given: ('1h' | '30d' | 'forever')[]) => {
+      const done = await bench.hapax.run({ ...request, key, policy }, async (work) => {
+        for (const retention of given) await work.extend(retention)
+        return 'done'
+      })
+      return done.expiresAt && done.expiresAt.getTime() - bench.clock.now()
+    }
+    expect(await kept('a', bench.policy, '1h')).toBe(day)
+    expect(await kept('b', bench.policy, '30d', '1h')).toBe(30 * day)
+    expect(await kept('c', bench.policy, 'forever', '30d')).toBeUndefined()
+    const forever = bench.hapax.policy({ name: 'rides.create', retention: 'forever' })
+    expect(await kept('d', forever, '30d')).toBeUndefined()
+  })
+
   test('needs a duration', async () => {
     const bench = await workBench()
     const run = bench.hapax.run({ ...request, policy: bench.policy }, (work) => work.extend('soon' as never))

@@ -199,7 +199,7 @@ describe('an operation that was left half-done', () => {
     expect(resumed).toBe(limits.resumeAttempts - 1)
     const last = await bench.hapax.perform({ ...request, operation, input: ann })
     expect(last.value).toMatchObject({ attempt: limits.resumeAttempts + 1 })
-  }, 30_000)
+  })
 
   test('that ends its process each time is left to a person in the end', async () => {
     const bench = await workBench()

@@ -2,6 +2,8 @@ import { engine, isHapaxError, type Work } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import type { SqliteTransaction } from 'hapax/sqlite'
 import { describe, expect, test } from 'vitest'
+import { onPostgres } from '../support/on-postgres.js'
+import { ridesIn, schemaOfTest } from '../support/postgres-schema.js'
 import { bounded, gate, rejection } from '../support/waiting.js'
 import { insertRide, never, request, type WorkBench, workBench } from '../support/work-bench.js'
 
@@ -423,6 +425,125 @@ describe('a phase whose commit was cut off', () => {
     expect(await bench.record()).toMatchObject({ state: 'failed_retryable', recoveryPoint: 'ride_created' })
     await run(bench, async (work) => work.transaction('ride_created', ({ tx }) => insertRide(tx, 'twice')))
     expect(await bench.rides()).toEqual(['ann'])
+  })
+})
+
+describe('the effects of a phase', () => {
+  const effects = { has: (kind: string) => kind === 'receipt.send', orderOf: () => undefined }
+  const written = async ({ store }: WorkBench) =>
+    (await store.effects.list({ limit: 10 })).effects.map(({ kind, phase, sequence }) => [kind, phase, sequence])
+
+  test('commit with it, once, however often its handler runs', async () => {
+    const bench = await workBench({ effects })
+    const keys: string[] = []
+    const handler: Handler = async (work) => {
+      await work.transaction('ride_created', async ({ effect }) => {
+        effect('receipt.send', { to: 'ann' })
+        effect('receipt.send', { to: 'bob' })
+      })
+      if (work.attempt === 1) throw new Error('again')
+      return work.commit(async () => {
+        work.effect('receipt.send', { to: 'cyn' })
+        return 'done'
+      })
+    }
+    await rejection(run(bench, handler))
+    await run(bench, handler)
+    expect(await written(bench)).toEqual([
+      ['receipt.send', 'ride_created', 1],
+      ['receipt.send', 'ride_created', 2],
+      ['receipt.send', 'finished', 1],
+    ])
+    for (const { downstreamKey } of (await bench.store.effects.list({ limit: 10 })).effects) keys.push(downstreamKey)
+    expect(new Set(keys).size).toBe(3)
+    const told = bench.events.flatMap((event) => (event.name === 'effects_written' ? [event] : []))
+    expect(told).toMatchObject([{ count: 2 }, { count: 1 }])
+  })
+
+  test('are not there when it rolls back', async () => {
+    const bench = await workBench({ effects })
+    await rejection(
+      run(bench, (work) =>
+        work.transaction('ride_created', async ({ effect }) => {
+          effect('receipt.send', {})
+          throw new Error('no')
+        }),
+      ),
+    )
+    expect(await written(bench)).toEqual([])
+  })
+
+  test('are asked for inside of one that commits, and by a kind that is defined', async () => {
+    const bench = await workBench({ effects })
+    const said: unknown[] = []
+    const trying = (attempt: () => void) => {
+      try {
+        attempt()
+      } catch (error) {
+        said.push(isHapaxError(error) && error.code)
+      }
+    }
+    await run(bench, async (work) => {
+      trying(() => work.effect('receipt.send', {}))
+      await work.call('charge', { run: () => trying(() => work.effect('receipt.send', {})) })
+      return work.commit(async ({ effect }) => {
+        trying(() => effect('nobody.knows', {}))
+        trying(() => effect('receipt.send', 1n))
+        return 'done'
+      })
+    })
+    expect(said).toEqual(['effect_outside_phase', 'effect_outside_phase', 'effect_unknown', 'input_not_json'])
+    expect(await written(bench)).toEqual([])
+  })
+
+  test('cannot be asked for once it is over', async () => {
+    const bench = await workBench({ effects })
+    let late: ((kind: string, payload: unknown) => void) | undefined
+    await run(bench, async (work) => {
+      await work.transaction('ride_created', async ({ effect }) => {
+        late = effect
+      })
+      expect(() => late?.('receipt.send', {})).toThrow(/inside of work.transaction/)
+      return 'done'
+    })
+    expect(await written(bench)).toEqual([])
+  })
+})
+
+onPostgres('phases and calls on PostgreSQL', (url) => {
+  test('are gone on with behind the last that committed, and a doubt is settled by a lookup', async () => {
+    const schema = await schemaOfTest(url)
+    const { table, names } = await ridesIn(schema)
+    const { store } = schema.node()
+    const hapax = engine({ store, log: () => {} })
+    await hapax.open()
+    await schema.setTime(Date.UTC(2026, 0, 1))
+    const sent: string[] = []
+    const operation = hapax.operation('rides.create', { version: 1 }, async (work, input: { who: string }) => {
+      const ride = await work.transaction('ride_created', async ({ tx }) => {
+        await tx.query(`INSERT INTO ${table} (name) VALUES ($1)`, [input.who])
+        return input.who
+      })
+      const charge = await work.call('charge_created', {
+        run: ({ key }): string => {
+          sent.push(key)
+          throw new Error('reset')
+        },
+        lookup: ({ key }) => ({ landed: true, result: `ch_${key}` }),
+      })
+      if (work.attempt === 2) throw new Error('half done')
+      return work.commit(() => ({ status: 201, body: { ride, charge } }))
+    })
+    const perform = () => hapax.perform({ ...request, operation })
+    expect(await rejection(perform())).toMatchObject({ code: 'outcome_unknown' })
+    expect(await hapax.chores.reconcile(10)).toEqual(['settled'])
+    await expect(perform()).rejects.toThrow('half done')
+    await schema.setTime(Date.UTC(2026, 0, 2))
+    expect(await hapax.chores.resume(10)).toMatchObject([{ kind: 'ran', outcome: { kind: 'answered' } }])
+    expect(await perform()).toMatchObject({ value: { ride: 'ann', charge: `ch_${sent[0]}` }, replayed: true })
+    expect(sent).toHaveLength(1)
+    expect(await names()).toEqual(['ann'])
+    await hapax.close()
   })
 })
 

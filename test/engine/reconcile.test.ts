@@ -99,7 +99,7 @@ describe('a doubt about a call', () => {
     await bench.travel(1_000 * minute)
     expect(await bench.hapax.chores.reconcile(10)).toEqual([])
     expect(await bench.record()).toMatchObject({ state: 'unknown', looks: limits.looks - 1 })
-  }, 30_000)
+  })
 
   test('whose provider is down waits, however long, and is not left to a person for it', async () => {
     let isDown = true
@@ -113,7 +113,7 @@ describe('a doubt about a call', () => {
     expect(await bench.record()).toMatchObject({ state: 'unknown', looks: 0 })
     isDown = false
     expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
-  }, 30_000)
+  })
 
   test('whose provider does not answer is not waited for for ever', async () => {
     const { bench } = await inDoubt({ lookup: never })
