@@ -12,3 +12,16 @@ export function reportFailure(error: unknown): number {
   console.error(`hapax: ${message.replaceAll(/\s+/g, ' ')}${code}`)
   return isHapaxError(error, 'store_unknown') ? exitCodes.usage : exitCodes.failed
 }
+
+/**
+ * Runs a command that has loaded a module of the application, and ends the process: whatever the module has opened besides
+ * its engine is not ours to close, and would keep the process.
+ */
+export async function thenExit(command: () => Promise<unknown>): Promise<never> {
+  try {
+    await command()
+  } catch (error) {
+    process.exitCode = reportFailure(error)
+  }
+  process.exit()
+}

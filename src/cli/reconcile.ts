@@ -3,7 +3,7 @@ import { HapaxError } from '../kernel/errors.js'
 import { agree, type Both, compareLedgers, type LedgerReport } from '../workers/ledger.js'
 import { workOnce } from '../workers/workers.js'
 import { engineArgument, type OpenEngine, withEngine } from './engine.js'
-import { exitCodes } from './exit.js'
+import { exitCodes, thenExit } from './exit.js'
 import { ledgerFile, timeOf } from './ledger-file.js'
 import { ledgerText } from './ledger-text.js'
 
@@ -52,11 +52,11 @@ export function addReconcile(program: Command): void {
     .action(async (given: string, flags: ReconcileFlags) => {
       const { ledger } = flags
       if (ledger === undefined) refuseWithoutLedger(flags)
-      await withEngine(given, flags.schema, (open) =>
-        ledger === undefined ? reconcile(open) : compare(open, ledger, flags),
+      await thenExit(() =>
+        withEngine(given, flags.schema, (open) =>
+          ledger === undefined ? reconcile(open) : compare(open, ledger, flags),
+        ),
       )
-      // Whatever the module has opened besides its engine is not ours to close, and would keep the process.
-      process.exit()
     })
 }
 

@@ -3,7 +3,7 @@ import { HapaxError } from '../kernel/errors.js'
 import { type ServicesOptions, type WorkerName, workerNames } from '../workers/services.js'
 import { startWorkers, type WorkDone, workOnce } from '../workers/workers.js'
 import { engineArgument, type OpenEngine, withEngine } from './engine.js'
-import { exitCodes } from './exit.js'
+import { exitCodes, thenExit } from './exit.js'
 import { stopSignal } from './stop-signal.js'
 
 const examples = `
@@ -40,11 +40,11 @@ export function addWork(program: Command): void {
     .addHelpText('after', examples)
     .action(async (given: string, flags: WorkFlags) => {
       const only = namesIn(flags.only)
-      await withEngine(given, flags.schema, (open) =>
-        flags.once ? worked(open, chosen(open, only)) : work(open, chosen(open, only), flags),
+      await thenExit(() =>
+        withEngine(given, flags.schema, (open) =>
+          flags.once ? worked(open, chosen(open, only)) : work(open, chosen(open, only), flags),
+        ),
       )
-      // Whatever the module has opened besides its engine is not ours to close, and would keep the process.
-      process.exit()
     })
 }
 

@@ -1,0 +1,106 @@
+import { agree, compareLedgers, type LedgerEntry, type StoredCall } from 'hapax'
+import { expect, test } from 'vitest'
+import { workerBounds } from '../../src/kernel/limits.js'
+import { manualClock } from '../support/manual-clock.js'
+
+/** Two ledgers, compared in both directions. */
+
+const hour = 3_600_000
+const now = Date.UTC(2026, 1, 28, 12)
+
+function call(
+  key: string,
+  state: StoredCall['state'],
+  begunAt = now - 5 * hour,
+  operation = 'rides.create',
+): StoredCall {
+  return { id: 1, key, scope: 'acme', operation, generation: 1, phase: 'charged', state, begunAt }
+}
+
+/** Pages of two. */
+function holding(...calls: readonly StoredCall[]) {
+  const list = async ({ after = '0' }: { after?: string }) => {
+    const from = Number(after)
+    return { calls: calls.slice(from, from + 2), next: from + 2 < calls.length ? String(from + 2) : undefined }
+  }
+  return { calls: { list } as never, outbox: undefined, clock: manualClock(now), open: async () => {} }
+}
+
+const compare = (
+  hapax: ReturnType<typeof holding>,
+  ledger: readonly LedgerEntry[],
+  options: Omit<Parameters<typeof compareLedgers>[0], 'hapax' | 'ledger'> = {},
+) => compareLedgers({ hapax, ledger, ...options })
+
+test('where both sides have the same, over many pages, they agree', async () => {
+  const keys = ['a', 'b', 'c', 'd', 'e']
+  const report = await compare(
+    holding(...keys.map((key) => call(key, 'landed'))),
+    keys.map((key) => ({ key })),
+  )
+  expect(agree(report)).toBe(true)
+  expect(report.compared).toEqual({ provider: 5, ours: 5 })
+})
+
+test('each kind of difference is told apart', async () => {
+  const hapax = holding(
+    call('done', 'landed'),
+    call('gone', 'landed'),
+    call('doubt', 'begun'),
+    call('denied', 'not_landed'),
+  )
+  const ledger = [
+    { key: 'done', id: '1' },
+    { key: 'done', id: '2' },
+    { key: 'doubt' },
+    { key: 'denied' },
+    { key: 'whose' },
+  ]
+  const report = await compare(hapax, ledger)
+  expect(agree(report)).toBe(false)
+  expect(report.orphans).toEqual({ count: 1, first: [{ key: 'whose' }] })
+  expect(report.missing.first.map(({ key }) => key)).toEqual(['gone'])
+  expect(report.open.first.map(({ ours }) => ours.key)).toEqual(['doubt'])
+  expect(report.contradicted.first.map(({ ours }) => ours.key)).toEqual(['denied'])
+  expect(report.doubled.first).toEqual([{ key: 'done', id: '2' }])
+})
+
+test('what nobody did, on either side, is no difference: a call that did not land, and a doubt that the provider does not have', async () => {
+  expect(agree(await compare(holding(call('a', 'not_landed'), call('b', 'begun')), []))).toBe(true)
+})
+
+test('what is outside of the window, or may still be on its way, is compared with but not judged', async () => {
+  const hapax = holding(
+    call('young', 'landed', now - hour / 2),
+    call('old', 'landed', now - 48 * hour),
+    call('in', 'landed'),
+  )
+  const ledger = [
+    { key: 'early', at: now - 48 * hour },
+    { key: 'late', at: now - 1 },
+    { key: 'here', at: now - 5 * hour },
+  ]
+  const report = await compare(hapax, ledger, { since: now - 24 * hour, until: now })
+  expect(report.missing.first.map(({ key }) => key)).toEqual(['in'])
+  expect(report.orphans.first.map(({ key }) => key)).toEqual(['here'])
+  const eager = await compare(hapax, ledger, { since: now - 24 * hour, until: now, settle: '0ms' })
+  expect([eager.missing.count, eager.orphans.count]).toEqual([2, 2])
+})
+
+test('calls to other providers are not missing here, but a key in the ledger is never an orphan if anybody of ours has it', async () => {
+  const hapax = holding(call('a', 'landed', undefined, 'mails.send'), call('b', 'landed', undefined, 'mails.send'))
+  const report = await compare(hapax, [{ key: 'a' }], { ours: ({ operation }) => operation === 'rides.create' })
+  expect(agree(report)).toBe(true)
+})
+
+test('a window that ends before it begins is refused', async () => {
+  await expect(compare(holding(), [], { since: 2, until: 1 })).rejects.toMatchObject({ code: 'policy_invalid' })
+})
+
+test('more keys than may be held are refused, and not held', async () => {
+  function* endless() {
+    for (let n = 0; ; n++) yield { key: String(n) }
+  }
+  const tooMany = compareLedgers({ hapax: holding(), ledger: endless() })
+  await expect(tooMany).rejects.toThrow(`more than ${workerBounds.ledgerEntries} keys`)
+}, 30_000)
