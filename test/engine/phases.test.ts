@@ -1,4 +1,4 @@
-import { engine, isHapaxError, type Work } from 'hapax'
+import { effects as definitions, engine, isHapaxError, type Work } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import type { SqliteTransaction } from 'hapax/sqlite'
 import { describe, expect, test } from 'vitest'
@@ -429,7 +429,7 @@ describe('a phase whose commit was cut off', () => {
 })
 
 describe('the effects of a phase', () => {
-  const effects = { has: (kind: string) => kind === 'receipt.send', orderOf: () => undefined }
+  const effects = definitions({ 'receipt.send': { call: () => ({ sent: true }) } })
   const written = async ({ store }: WorkBench) =>
     (await store.effects.list({ limit: 10 })).effects.map(({ kind, phase, sequence }) => [kind, phase, sequence])
 
