@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 /** What starts databases, processes or programs of the docs. Everything else is quick and runs in `npm run check`. */
 const integration = [
-  'test/{acceptance,cli,conformance,docs,sandbox,stores}/**/*.test.ts',
+  'test/{acceptance,cli,conformance,docs,effects,sandbox,stores}/**/*.test.ts',
   'test/tooling/{postgres,pgbouncer}*.test.ts',
 ]
 

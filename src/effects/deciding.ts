@@ -43,9 +43,14 @@ export function beforeCall(effect: StoredEffect, kind: EffectKind, age: Age): Ef
   return undefined
 }
 
-/** One that ends its worker each time is started again and again, and never finished. This claim counts as started. */
+/** One that ends its worker each time is started again and again, and never finished. */
 export function isPoison(effect: StoredEffect): boolean {
-  return effect.started - 1 - effect.finished >= effectBounds.poison
+  return unsettled(effect) >= effectBounds.poison
+}
+
+/** How many claims before this one were never settled. */
+export function unsettled({ started, finished }: StoredEffect): number {
+  return started - 1 - finished
 }
 
 /** A provider that honours no keys has forgotten them from the beginning. */

@@ -1,13 +1,14 @@
 import { backoffMs } from '../kernel/backoff.js'
 import { sleep } from '../kernel/clock.js'
 import { backoffs, defaults, effectBounds, limits } from '../kernel/limits.js'
-import { carriedOut, type Ending } from './carrying.js'
+import { carriedOut, type Ending, type Source } from './carrying.js'
 import { crew } from './crew.js'
 import { type Held, heldOf } from './held.js'
 import { holding } from './holding.js'
 import { rest } from './rest.js'
 import { settling } from './settling.js'
 import { subjectOf, surroundingsOf } from './surroundings.js'
+import { isSuspect, oneByOne } from './suspects.js'
 import { type EffectWorkerOptions, leaseOf, wholeNumber } from './worker-options.js'
 
 /** What a pass did. */
@@ -49,8 +50,10 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
   const settle = settling(around)
   const carrying = { ...around, leaseMs, holding: leases, settle }
   const hands = crew(concurrency, (held) => carriedOut(held, 'found', carrying))
+  const apart = oneByOne(settle, (id) => (isDraining ? Promise.resolve('busy' as const) : carryOut(id, 'found')))
   const pause = rest(clock)
   let onEnded = () => {}
+  let isDraining = false
 
   async function claimed(query: {
     readonly limit: number
@@ -76,6 +79,15 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
     }
   }
 
+  function take(held: Held): Promise<Ending | 'busy'> {
+    return isSuspect(held.effect) ? apart(held) : carry(held, hands.take)
+  }
+
+  async function carryOut(effectId: number, source: Source): Promise<Ending | 'busy'> {
+    const [held] = await claimed({ limit: 1, ids: [effectId] })
+    return held === undefined ? 'busy' : carry(held, (named) => carriedOut(named, source, carrying))
+  }
+
   /** What was begun and left alone is in doubt from here on. Where nobody can be asked, it is for a person. */
   async function sweep(): Promise<void> {
     for (const effect of await store.sweep(limits.batch)) {
@@ -92,7 +104,7 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
     const room = batch - leases.size
     if (room <= 0) return 0
     const found = await claimed({ limit: room })
-    for (const held of found) carry(held, hands.take).catch(tellOfBug)
+    for (const held of found) take(held).catch(tellOfBug)
     return found.length
   }
 
@@ -116,6 +128,7 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
   }
 
   async function drain(): Promise<void> {
+    isDraining = true
     // They leave the crew released, and the store is told so.
     await Promise.all(hands.dismiss().map((held) => settle(held, { kind: 'release' })))
     await fewerThan(1, defaults.drainMs)
@@ -127,7 +140,7 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
     async runOnce() {
       await sweep()
       const found = await claimed({ limit: batch })
-      const endings = await Promise.all(found.map((held) => carry(held, hands.take)))
+      const endings = await Promise.all(found.map(take))
       const count = (ending: Ending) => endings.filter((one) => one === ending).length
       return {
         claimed: found.length,
@@ -138,6 +151,7 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
       }
     },
     async run(signal) {
+      isDraining = false
       let failures = 0
       let sweptAt = Number.NEGATIVE_INFINITY
       while (!signal.aborted) {
@@ -159,10 +173,7 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
       await drain()
     },
     nudge: pause.nudge,
-    async carryOut(effectId) {
-      const [held] = await claimed({ limit: 1, ids: [effectId] })
-      return held === undefined ? 'busy' : carry(held, (named) => carriedOut(named, 'named', carrying))
-    },
+    carryOut: (effectId) => carryOut(effectId, 'named'),
   }
 }
 

@@ -234,6 +234,10 @@ export const effectBounds = {
   keyMarginMs: 5 * minute,
   /** Claims of one effect that were never settled: more than this, and it is the effect that ends its workers. */
   poison: 5,
+  /** From so many on it is carried out by itself, so that nothing that lies beside it is taken for it. */
+  suspicious: 2,
+  /** When a suspect is due again that was given back to be claimed by itself, should that not happen. */
+  suspectMs: 5 * second,
   /** Calls of one worker that are under way at once: enough to hide a provider's latency, too few to drown it. */
   concurrency: 32,
   /** Effects that a worker leases at once: twice its calls, so that none waits for the store; what it holds, no other can take. */

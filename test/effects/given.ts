@@ -116,6 +116,7 @@ let lastKey = 0
 export async function writeEffects<Tx>(
   store: Store<Tx>,
   wanted: readonly Partial<NewEffect>[],
+  how: 'found' | 'blindly' = 'found',
 ): Promise<readonly number[]> {
   const key = `k-${process.pid}-${++lastKey}`
   const verdict = await store.reserve({
@@ -148,6 +149,7 @@ export async function writeEffects<Tx>(
     write: { kind: 'complete', answer, answerVersion: 1 },
     effects: written,
   }))
+  if (how === 'blindly') return []
   const found = await Promise.all(written.map(({ downstreamKey }) => store.effects?.findByKey(downstreamKey)))
   return found.map((effect) => effect?.id ?? Number.NaN)
 }

@@ -289,6 +289,24 @@ describe('retries', () => {
   })
 })
 
+describe('those that were leased together by workers that died', () => {
+  test('are carried out one by one, each claimed by itself, so that one death counts against one', async () => {
+    const ids = await it.write({}, {}, {})
+    for (let death = 0; death < effectBounds.suspicious; death++) {
+      await it.store.claim({ kinds: [kind], limit: 3, leaseMs: 1_000 })
+      await it.advance(1_001)
+    }
+    const leasedDuringCalls: number[] = []
+    const call = async () => {
+      const { effects } = await it.store.list({ state: 'leased', limit: 10 })
+      leasedDuringCalls.push(effects.length)
+    }
+    expect(await it.worker({ call, ...honouring }).runOnce()).toMatchObject({ claimed: 3, done: 3 })
+    expect(leasedDuringCalls).toEqual([1, 1, 1])
+    for (const id of ids) expect(await it.effect(id)).toMatchObject({ state: 'done', started: 3 })
+  })
+})
+
 describe('what an effect leads to', () => {
   test('commits together with its end', async () => {
     const [id = 0] = await it.write({})

@@ -16,7 +16,8 @@ export function effectQueriesFor(schema: string) {
   const effects = `${schema}.effects`
   const states = `${schema}.effect_states`
   const clock = `${schema}.clock()`
-  const now = `(SELECT ${clock} AS now) t`
+  /** Asked once: without the fence the planner would ask anew for each row, and for each column of it. */
+  const now = `(SELECT ${clock} AS now OFFSET 0) t`
   const whole = `SELECT ${effectColumns} FROM ${states} s JOIN ${effects} e ON e.id = s.effect_id`
   const ofClaim = `s.effect_id = $1 AND s.fence = $2`
   /** Changes the states of these ids, and gives the whole effects. */

@@ -33,7 +33,9 @@ export function settleQueriesFor(schema: string) {
   const asked = `asked AS MATERIALIZED (SELECT * FROM
       unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bytea[])
       AS asked(id, fence, outcome, after, error_code, provider_id, result))`
-  const update = (from: string) => `UPDATE ${states} s SET ${ended} FROM (SELECT ${schema}.clock() AS now) t, ${from} a
+  const update = (
+    from: string,
+  ) => `UPDATE ${states} s SET ${ended} FROM (SELECT ${schema}.clock() AS now OFFSET 0) t, ${from} a
       WHERE s.effect_id = a.id AND s.fence = a.fence AND ${mayEnd}`
   return {
     /**

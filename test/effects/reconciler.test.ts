@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { effectBounds } from '../../src/kernel/limits.js'
+import { type Definition, failure, type Given, given, provider } from './given.js'
+
+let it: Given
+beforeEach(async () => {
+  it = await given()
+})
+afterEach(() => it.close())
+
+/** An effect whose call failed in doubt. */
+async function doubted(definition: Partial<Definition>): Promise<number> {
+  const [id = 0] = await it.write({})
+  await it.worker({ call: provider(failure('ECONNRESET')).call, ...definition }).runOnce()
+  return id
+}
+
+describe('an effect in doubt', () => {
+  test('that landed goes on from its result, without a call', async () => {
+    const applied: unknown[] = []
+    const definition: Definition = {
+      call: provider(failure('ECONNRESET')).call,
+      lookup: () => ({ landed: true, result: { id: 'esc_1' } }),
+      apply: (_, result) => void applied.push(result),
+      providerId: (result) => (result as { id: string }).id,
+    }
+    const id = await doubted(definition)
+    expect(await it.reconciler(definition).runOnce()).toMatchObject({ looked: 1, landed: 1 })
+    const { call, keys } = provider('again')
+    expect(await it.worker({ ...definition, call }).runOnce()).toMatchObject({ done: 1 })
+    expect(keys).toEqual([])
+    expect(applied).toEqual([{ id: 'esc_1' }])
+    expect(await it.effect(id)).toMatchObject({ state: 'done', providerId: 'esc_1' })
+    expect(it.names()).toEqual(['effect_doubted', 'effect_reconciled', 'effect_done'])
+  })
+
+  test('that did not land is called again, but that counts only when nothing can be on its way any more', async () => {
+    const lookup = () => ({ landed: false }) as const
+    const definition = { call: provider('ok').call, lookup, timeout: '10s', readLag: '5s' } as const
+    const id = await doubted({ lookup, timeout: '10s', readLag: '5s' })
+    const reconciler = it.reconciler(definition)
+    expect(await reconciler.runOnce()).toMatchObject({ looked: 1, notLanded: 0, postponed: 1 })
+    await it.advance(14_999)
+    expect(await reconciler.runOnce()).toMatchObject({ looked: 0 })
+    await it.advance(1)
+    expect(await reconciler.runOnce()).toMatchObject({ notLanded: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'ready', looks: 0, firstStartedAt: undefined })
+    expect(await it.worker(definition).runOnce()).toMatchObject({ done: 1 })
+  })
+
+  test('that nobody can tell about is looked at less and less often, and goes to a person in the end', async () => {
+    const lookup = () => undefined
+    const id = await doubted({ lookup })
+    const reconciler = it.reconciler({ call: provider('ok').call, lookup })
+    for (let look = 0; look < effectBounds.looks; look++) {
+      expect(await reconciler.runOnce()).toMatchObject({ looked: 1 })
+      await it.advance(3_600_000)
+    }
+    expect(await reconciler.runOnce()).toMatchObject({ looked: 0 })
+    expect(await it.effect(id)).toMatchObject({
+      state: 'unknown',
+      reconcileAfter: undefined,
+      looks: effectBounds.looks,
+    })
+    expect(it.names().at(-1)).toBe('effect_unresolved')
+  })
+
+  test('is not counted as looked at while its provider is out, and the provider is left alone', async () => {
+    let asked = 0
+    const lookup = () => {
+      asked++
+      throw failure('ECONNREFUSED')
+    }
+    const id = await doubted({ lookup })
+    await doubted({ lookup })
+    await doubted({ lookup })
+    const reconciler = it.reconciler({ call: provider('ok').call, lookup })
+    expect(await reconciler.runOnce()).toMatchObject({ looked: 3, postponed: 3 })
+    expect(asked).toBe(1)
+    expect(await reconciler.runOnce()).toMatchObject({ looked: 0 })
+    for (let hour = 0; hour < 50; hour++) {
+      await it.advance(3_600_000)
+      await reconciler.runOnce()
+    }
+    expect(asked).toBe(51)
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown', looks: 0 })
+    expect(it.names()).not.toContain('effect_unresolved')
+  })
+
+  test('ends by what a webhook said, before anybody is asked', async () => {
+    let asked = 0
+    const lookup = () => {
+      asked++
+      return undefined
+    }
+    const id = await doubted({ lookup })
+    const { downstreamKey } = await it.effect(id)
+    const result = new TextEncoder().encode('{"id":"esc_9"}')
+    const said = { downstreamKey, says: 'landed', result, by: 'webhook:airtm', why: 'paid', at: 1 } as const
+    const reconciler = it.reconciler({ call: provider('ok').call, lookup }, { testimonies: async () => [said] })
+    expect(await reconciler.heard('another key')).toBe(false)
+    expect(await reconciler.heard(downstreamKey)).toBe(true)
+    expect(await reconciler.heard(downstreamKey)).toBe(false)
+    expect(asked).toBe(0)
+    expect(it.heard.at(-1)).toMatchObject({ name: 'effect_reconciled', event: { by: 'webhook:airtm', says: 'landed' } })
+    expect(await it.effect(id)).toMatchObject({ state: 'ready', result: expect.anything() })
+  })
+
+  test('does not end by a "not landed" that was said too early', async () => {
+    const id = await doubted({})
+    const { downstreamKey } = await it.effect(id)
+    const at = it.clock.now()
+    const said = { downstreamKey, says: 'not_landed', by: 'operator:ann', why: 'looked', at } as const
+    const early = it.reconciler({ call: provider('ok').call }, { testimonies: async () => [said] })
+    expect(await early.heard(downstreamKey)).toBe(false)
+    const late = { ...said, at: at + 10_000 }
+    const later = it.reconciler({ call: provider('ok').call }, { testimonies: async () => [late] })
+    expect(await later.heard(downstreamKey)).toBe(true)
+  })
+})

@@ -1,0 +1,132 @@
+import { createHmac } from 'node:crypto'
+import { bullmqRelay, effects, httpRelay, pgBossRelay, type RelayMessage, systemClock } from 'hapax'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { bounded, gate, until } from '../support/waiting.js'
+import { type Given, given, kind, provider } from './given.js'
+
+let it: Given
+beforeEach(async () => {
+  it = await given()
+})
+afterEach(() => it.close())
+
+const honouring = { honoursKeyFor: '24h' } as const
+
+describe('a worker that runs', () => {
+  test('carries out at once what it is nudged about, and stops when it is told to', async () => {
+    const stop = new AbortController()
+    const worker = it.worker({ call: provider('ok').call, ...honouring })
+    // The clock of this worker stands still: without a nudge it would wait for ever.
+    const running = worker.run(stop.signal)
+    const [id = 0] = await it.write({})
+    worker.nudge()
+    await until(
+      () => it.effect(id),
+      ({ state }) => state === 'done',
+    )
+    stop.abort()
+    await bounded(running, 'the worker to stop')
+  })
+
+  test('gives back what it has not begun when it stops, and lets what runs finish', async () => {
+    const ids = await it.write({}, {}, {})
+    const begun = gate()
+    const go = gate()
+    const call = async () => {
+      begun.open()
+      await go.opened
+    }
+    const stop = new AbortController()
+    const running = it.worker({ call, ...honouring }, { concurrency: 1, clock: systemClock }).run(stop.signal)
+    await begun.opened
+    stop.abort()
+    await until(
+      () => it.effect(ids[2] ?? 0),
+      ({ state }) => state === 'ready',
+    )
+    go.open()
+    await bounded(running, 'the worker to stop')
+    const effects = await Promise.all(ids.map((id) => it.effect(id)))
+    expect(effects.map(({ state, started }) => [state, started])).toEqual([
+      ['done', 1],
+      ['ready', 0],
+      ['ready', 0],
+    ])
+  })
+})
+
+describe('a kind that is relayed', () => {
+  test('is handed over, stays ready, is carried out by id, and is handed over again if nobody does', async () => {
+    const [id = 0] = await it.write({})
+    const sent: RelayMessage[] = []
+    const { call, keys } = provider('ok')
+    const relay = async (message: RelayMessage) => void sent.push(message)
+    const worker = it.worker({ call, relay, visibility: '1m', ...honouring })
+    await worker.runOnce()
+    const { downstreamKey } = await it.effect(id)
+    expect(sent).toEqual([{ effectId: id, kind, key: downstreamKey, payload: { order: 'o-1' } }])
+    expect(await it.effect(id)).toMatchObject({ state: 'ready', started: 0, dueAt: it.clock.now() + 60_000 })
+    await worker.runOnce()
+    expect(sent).toHaveLength(1)
+    await it.advance(60_000)
+    await worker.runOnce()
+    expect(sent).toHaveLength(2)
+    expect(keys).toEqual([])
+    expect(await worker.carryOut(id)).toBe('done')
+    expect(await worker.carryOut(id)).toBe('busy')
+    expect(keys).toEqual([downstreamKey])
+  })
+
+  test('survives a relay that fails', async () => {
+    const [id = 0] = await it.write({})
+    const relay = () => Promise.reject(new Error('down'))
+    await it.worker({ call: provider('ok').call, relay, ...honouring }).runOnce()
+    expect(await it.effect(id)).toMatchObject({ state: 'ready', finished: 0 })
+    expect(it.logged).toMatchObject([{ code: 'relay_failed' }])
+  })
+
+  test('fits pg-boss, BullMQ and an endpoint that verifies a signature', async () => {
+    const message = { effectId: 7, kind, key: 'k', payload: { a: 1 } }
+    const seen: unknown[] = []
+    const keep = async (...given: unknown[]) => void seen.push(given)
+    await pgBossRelay({ send: keep }, 'effects')(message)
+    await bullmqRelay({ add: keep })(message)
+    expect(seen).toEqual([
+      ['effects', message],
+      [kind, message],
+    ])
+    const secret = Buffer.from('a secret').toString('base64')
+    let sent: RequestInit = {}
+    const fetch = async (_: string, init: RequestInit) => {
+      sent = init
+      return new Response(null, { status: 204 })
+    }
+    await httpRelay('https://example.test', { secret: `whsec_${secret}`, fetch, clock: it.clock })(message)
+    const headers = new Headers(sent.headers)
+    const signed = `effect_7.${headers.get('webhook-timestamp')}.${sent.body}`
+    const expected = createHmac('sha256', 'a secret').update(signed).digest('base64')
+    expect(headers.get('webhook-signature')).toBe(`v1,${expected}`)
+    const refusing = httpRelay('https://example.test', { secret, fetch: async () => new Response('', { status: 500 }) })
+    await expect(refusing(message)).rejects.toMatchObject({ code: 'http_500' })
+  })
+})
+
+describe('a set of effects', () => {
+  const call = () => 1
+  test.each([
+    ['a misspelt option', { a: { call, honorsKeyFor: '1h' } }, 'honorsKeyFor is not an option'],
+    ['a misspelt option of retries', { a: { call, retry: { times: 3 } } }, 'retry.times is not an option'],
+    ['a bad duration', { a: { call, timeout: '10 s' } }, 'timeout is "10 s"'],
+    ['no call', { a: {} }, 'needs a call'],
+    ['a name nobody can print', { 'a\n': { call } }, 'printable'],
+    ['no attempts', { a: { call, retry: { attempts: 0 } } }, 'whole number from 1'],
+    ['a memory of keys that is over before it begins', { a: { call, honoursKeyFor: '1m' } }, 'honoursKeyFor'],
+  ])('is refused with %s', (_, definitions, message) => {
+    expect(() => effects(definitions as never)).toThrow(expect.objectContaining({ code: 'policy_invalid' }))
+    expect(() => effects(definitions as never)).toThrow(message)
+  })
+
+  test('is refused by a worker whose lease is shorter than a call may take', () => {
+    expect(() => it.worker({ call, timeout: '30s' }, { lease: '30s' })).toThrow('longer than the longest timeout')
+  })
+})
