@@ -32,6 +32,9 @@ export function effectQueriesFor(schema: string) {
         AND o.effect_id < s.effect_id AND o.state NOT IN ('done', 'discarded')))`
   const leased = `state = 'leased', fence = fence + 1, started = started + 1, on_lease_over = 'resume',
         leased_until = t.now + $3::bigint * interval '1 millisecond', first_started_at = coalesce(first_started_at, t.now)`
+  /** As the index of what can be claimed has it. */
+  const claimableAt = 'coalesce(s.leased_until, s.due_at)'
+  const mayRun = `s.on_lease_over = 'resume'`
   const redriven = `state = 'ready', due_at = t.now, started = 0, finished = 0, looks = 0`
   const dead = `SELECT effect_id FROM ${states} WHERE effect_id = ANY ($1::bigint[]) AND state = 'dead' FOR UPDATE`
 
@@ -60,28 +63,18 @@ export function effectQueriesFor(schema: string) {
       gives: ['count'],
     },
 
-    /** What was left by a worker comes first, since it was due first. Whoever is locked is being claimed by somebody else. */
-    claim: {
-      text: `WITH over AS MATERIALIZED (SELECT s.effect_id FROM ${states} s WHERE s.state = 'leased' AND s.leased_until <= ${clock}
-        AND s.on_lease_over = 'resume' AND s.kind = ANY ($1::text[]) AND NOT ${isHeldUp}
-        ORDER BY s.leased_until LIMIT $2 FOR UPDATE SKIP LOCKED),
-      due AS MATERIALIZED (SELECT s.effect_id FROM ${states} s WHERE s.state = 'ready' AND s.due_at <= ${clock}
-        AND s.kind = ANY ($1::text[]) AND NOT ${isHeldUp}
-        ORDER BY s.due_at, s.effect_id LIMIT $2 FOR UPDATE SKIP LOCKED)
-      ${
-        changing(
-          leased,
-          `SELECT effect_id FROM (SELECT effect_id FROM over UNION ALL SELECT effect_id FROM due) a LIMIT $2`,
-        ).text
-      }`,
-      gives: effectGives,
-      plan: 'fresh',
-    },
+    /** Whoever is locked is being claimed by somebody else. */
+    claim: changing(
+      leased,
+      `SELECT s.effect_id FROM ${states} s WHERE s.state IN ('ready', 'leased') AND ${claimableAt} <= ${clock}
+        AND ${mayRun} AND s.kind = ANY ($1::text[]) AND NOT ${isHeldUp}
+        ORDER BY ${claimableAt}, s.effect_id LIMIT $2 FOR UPDATE SKIP LOCKED`,
+    ),
     /** The same of these ids, due or not. */
     claimNamed: changing(
       leased,
       `SELECT s.effect_id FROM ${states} s WHERE s.effect_id = ANY ($4::bigint[]) AND s.kind = ANY ($1::text[]) AND NOT ${isHeldUp}
-        AND (s.state = 'ready' OR (s.state = 'leased' AND s.on_lease_over = 'resume' AND s.leased_until <= ${clock}))
+        AND s.state IN ('ready', 'leased') AND ${mayRun} AND (s.state = 'ready' OR s.leased_until <= ${clock})
         ORDER BY s.effect_id LIMIT $2 FOR UPDATE SKIP LOCKED`,
     ),
     begin: {

@@ -40,39 +40,41 @@ export const effectGives: readonly string[] = Object.keys(columns)
 export const effectColumns = Object.values(columns).join(', ')
 
 export function effectOf(row: Row): StoredEffect {
-  const text = (name: keyof typeof columns) => row[name] ?? ''
-  const number = (name: keyof typeof columns) => Number(row[name])
-  const perhaps = <T>(name: keyof typeof columns, read: (value: string) => T) => {
-    const value = row[name]
-    return value === null || value === undefined ? undefined : read(value)
-  }
   return {
-    id: number('id'),
-    fence: number('fence'),
-    scope: text('scope_id') as Scope,
-    recordId: number('record_id'),
-    operation: text('operation'),
-    generation: number('generation'),
-    kind: text('kind'),
-    payload: bytesOf(text('payload')),
-    downstreamKey: text('downstream_key'),
-    phase: text('phase'),
-    sequence: number('sequence'),
-    order: perhaps('ordering', String),
-    state: text('state') as EffectState,
-    dueAt: number('due_at'),
-    leaseUntil: perhaps('leased_until', Number),
-    onLeaseOver: text('on_lease_over') as OnLeaseOver,
-    started: number('started'),
-    finished: number('finished'),
-    firstStartedAt: perhaps('first_started_at', Number),
-    providerId: perhaps('provider_id', String),
-    result: perhaps('result', bytesOf),
-    errorCode: perhaps('last_error_code', String),
-    doubtedAt: perhaps('doubted_at', Number),
-    looks: number('looks'),
-    reconcileAfter: perhaps('reconcile_after', Number),
-    createdAt: number('created_at'),
-    finishedAt: perhaps('finished_at', Number),
+    id: Number(row.id),
+    fence: Number(row.fence),
+    scope: text(row.scope_id) as Scope,
+    recordId: Number(row.record_id),
+    operation: text(row.operation),
+    generation: Number(row.generation),
+    kind: text(row.kind),
+    payload: bytesOf(text(row.payload)),
+    downstreamKey: text(row.downstream_key),
+    phase: text(row.phase),
+    sequence: Number(row.sequence),
+    order: row.ordering ?? undefined,
+    state: text(row.state) as EffectState,
+    dueAt: Number(row.due_at),
+    leaseUntil: numberIn(row.leased_until),
+    onLeaseOver: text(row.on_lease_over) as OnLeaseOver,
+    started: Number(row.started),
+    finished: Number(row.finished),
+    firstStartedAt: numberIn(row.first_started_at),
+    providerId: row.provider_id ?? undefined,
+    result: row.result == null ? undefined : bytesOf(row.result),
+    errorCode: row.last_error_code ?? undefined,
+    doubtedAt: numberIn(row.doubted_at),
+    looks: Number(row.looks),
+    reconcileAfter: numberIn(row.reconcile_after),
+    createdAt: Number(row.created_at),
+    finishedAt: numberIn(row.finished_at),
   }
+}
+
+function text(value: string | null | undefined): string {
+  return value ?? ''
+}
+
+function numberIn(value: string | null | undefined): number | undefined {
+  return value == null ? undefined : Number(value)
 }

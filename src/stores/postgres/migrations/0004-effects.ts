@@ -48,8 +48,11 @@ export const effects: Migration = {
   finished_at timestamptz,
   CHECK ((state = 'leased') = (leased_until IS NOT NULL))
 ) WITH (fillfactor = 80)`,
-    `CREATE INDEX effect_states_ready ON ${schema}.effect_states (due_at, effect_id) WHERE state = 'ready'`,
-    `CREATE INDEX effect_states_leased ON ${schema}.effect_states (leased_until) WHERE state = 'leased'`,
+    // What can be claimed, when it can be: one that is ready when it is due, one that is leased when its lease is over.
+    `CREATE INDEX effect_states_live ON ${schema}.effect_states ((coalesce(leased_until, due_at)), effect_id)
+  WHERE state IN ('ready', 'leased') AND on_lease_over = 'resume'`,
+    `CREATE INDEX effect_states_begun ON ${schema}.effect_states (leased_until)
+  WHERE state = 'leased' AND on_lease_over = 'doubt'`,
     `CREATE INDEX effect_states_doubts ON ${schema}.effect_states (reconcile_after) WHERE state = 'unknown'`,
     `CREATE INDEX effect_states_open ON ${schema}.effect_states (record_id) WHERE state NOT IN ('done', 'discarded')`,
     `CREATE INDEX effect_states_order ON ${schema}.effect_states (ordering, effect_id)
