@@ -85,7 +85,8 @@ export function effectQueriesFor(schema: string) {
     renew: {
       text: `UPDATE ${states} s SET leased_until = t.now + $3::bigint * interval '1 millisecond'
       FROM ${now}, unnest($1::bigint[], $2::bigint[]) AS asked(id, fence)
-      WHERE s.effect_id = asked.id AND s.fence = asked.fence AND s.state = 'leased' RETURNING s.effect_id, s.fence`,
+      WHERE s.effect_id = ANY (ARRAY(SELECT unnest($1::bigint[]))) AND s.effect_id = asked.id AND s.fence = asked.fence
+        AND s.state = 'leased' RETURNING s.effect_id, s.fence`,
       gives: ['id', 'fence'],
       plan: 'fresh',
     },
