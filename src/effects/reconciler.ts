@@ -92,7 +92,7 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
   async function settle(effect: StoredEffect, evidence: EffectEvidence): Promise<keyof Reconciled> {
     const { by, ...says } = evidence
     // Somebody else ended the doubt: that is as good.
-    if (!(await store.resolve(effect.id, says))) return 'postponed'
+    if (!(await store.resolve(effect, says))) return 'postponed'
     passing('reconciler.settled')
     events.emit('effect_reconciled', () => ({ ...subjectOf(effect), says: says.kind, by }))
     return says.kind === 'landed' ? 'landed' : 'notLanded'
@@ -105,12 +105,12 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
   }
 
   async function postpone(effect: StoredEffect, looks: number, afterMs: number): Promise<keyof Reconciled> {
-    await store.postpone(effect.id, { looks, afterMs: Math.ceil(afterMs) })
+    await store.postpone(effect, { looks, afterMs: Math.ceil(afterMs) })
     return 'postponed'
   }
 
   async function giveUp(effect: StoredEffect, looks: number): Promise<keyof Reconciled> {
-    if (!(await store.postpone(effect.id, { looks, afterMs: undefined }))) return 'postponed'
+    if (!(await store.postpone(effect, { looks, afterMs: undefined }))) return 'postponed'
     events.emit('effect_unresolved', () => ({ ...subjectOf(effect), looks }))
     return 'unresolved'
   }

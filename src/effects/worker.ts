@@ -94,7 +94,7 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
       events.emit('effect_doubted', () => ({ ...subjectOf(effect), errorCode: effect.errorCode ?? 'lease_over' }))
       const kind = effects.kinds.get(effect.kind)
       if (kind !== undefined && kind.lookup === undefined) {
-        await store.postpone(effect.id, { looks: 0, afterMs: undefined })
+        await store.postpone(effect, { looks: 0, afterMs: undefined })
       }
     }
   }

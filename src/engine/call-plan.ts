@@ -25,8 +25,8 @@ export function callPlan<T, I>(name: string, options: CallOptions<T, I>, policy:
       name,
       `its timeout of ${timeoutMs} ms must end ${limits.callMarginMs} ms before the lease of ${policy.leaseMs} ms; raise the lease`,
     )
-  const honoursKeyForMs = memoryOf(name, honoursKeyFor)
-  if (honoursKeyFor !== 'forever') refuseLongMemory(name, honoursKeyForMs, policy)
+  const honoursKeyForMs = honoursKeyFor === undefined ? undefined : durationOr(honoursKeyFor, 0, name, 'honoursKeyFor')
+  refuseLongMemory(name, honoursKeyForMs, policy)
   return { timeoutMs, readLagMs: durationOr(readLag, 0, name, 'readLag'), honoursKeyForMs }
 }
 
@@ -50,11 +50,6 @@ export function isRemembered(
   if (honoursKeyForMs === undefined) return false
   const marginMs = Math.min(limits.keyMemoryMarginMs, honoursKeyForMs / 10)
   return now - begunAt < honoursKeyForMs - marginMs
-}
-
-function memoryOf(name: string, honoursKeyFor: Duration | 'forever' | undefined): number | undefined {
-  if (honoursKeyFor === undefined) return undefined
-  return honoursKeyFor === 'forever' ? Number.MAX_SAFE_INTEGER : durationOr(honoursKeyFor, 0, name, 'honoursKeyFor')
 }
 
 function durationOr(text: Duration | undefined, otherwiseMs: number, name: string, option: string): number {

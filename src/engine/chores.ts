@@ -1,9 +1,10 @@
 import { HapaxError } from '../kernel/errors.js'
 import { defaults, limits } from '../kernel/limits.js'
+import { type Reconciled, reconcileTold, subjectIn } from './believing.js'
 import type { Context } from './context.js'
 import type { Testimony } from './inbox-store.js'
 import { openedInTime } from './opened.js'
-import { type Reconciled, reconcile, reconcileTold, subjectIn } from './reconciling.js'
+import { reconcile } from './reconciling.js'
 import type { StoredRecord } from './record.js'
 import { type Resumed, resume } from './resuming.js'
 import type { Reaped } from './store.js'
@@ -73,21 +74,21 @@ export function chores<Tx>(context: Context<Tx>): Chores {
   const looked = (record: StoredRecord) => reconcile(context, record, (record.reconcileAfter ?? 0) - defaults.lookMs)
 
   async function putBack(record: StoredRecord): Promise<Reconciled> {
-    await store.postpone(record, { generation: record.generation, looks: record.looks, afterMs: 0 })
+    await store.postpone(record, { ...record, afterMs: 0 })
     return 'put_off'
   }
 
   async function testifiedAbout(downstreamKey: string): Promise<void> {
     const record = (await store.calls?.find(downstreamKey))?.record
     if (record?.state === 'unknown') {
-      const { generation, looks } = record
+      const { generation, fence, looks } = record
       // What this node cannot settle is due at once, for one that can ask.
       if ((await reconcileTold(context, record)) === undefined)
-        await store.postpone(record, { generation, looks, afterMs: 0 })
+        await store.postpone(record, { generation, fence, looks, afterMs: 0 })
       return
     }
     const effect = await store.effects?.findByKey(downstreamKey)
-    if (effect?.state === 'unknown') await store.effects?.postpone(effect.id, { looks: effect.looks, afterMs: 0 })
+    if (effect?.state === 'unknown') await store.effects?.postpone(effect, { looks: effect.looks, afterMs: 0 })
   }
 
   return {

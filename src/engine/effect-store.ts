@@ -136,14 +136,18 @@ export interface EffectStore<Tx> {
     readonly limit: number
     readonly holdMs: number
   }): Promise<readonly StoredEffect[]>
-  /** Says when an unknown effect is looked at next, and how often it was; `undefined` leaves it to a person. */
-  postpone(id: number, plan: { readonly looks: number; readonly afterMs: number | undefined }): Promise<boolean>
+  /**
+   * Says when an unknown effect is looked at next, and how often it was; `undefined` leaves it to a person. `seen` is the
+   * claim that whoever looked has seen: `false` when it was claimed again since.
+   */
+  postpone(seen: EffectClaim, plan: { readonly looks: number; readonly afterMs: number | undefined }): Promise<boolean>
   /**
    * Ends a doubt by evidence. Landed: `ready`, with its result, so that a worker goes on without a call. Not landed: `ready`,
-   * and its provider has not seen its key: `firstStartedAt` is counted anew. `false` when it is not unknown.
+   * and its provider has not seen its key: `firstStartedAt` is counted anew. `false` when it is not unknown, or was claimed
+   * again since: what was found out about one attempt says nothing of a later one.
    */
   resolve(
-    id: number,
+    seen: EffectClaim,
     evidence: ({ readonly kind: 'landed' } & EffectResult) | { readonly kind: 'not_landed' },
   ): Promise<boolean>
 

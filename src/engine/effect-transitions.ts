@@ -134,18 +134,20 @@ export function takeDoubt(current: StoredEffect, holdMs: number, now: number): S
 
 export function postpone(
   current: StoredEffect | undefined,
+  seen: EffectClaim,
   { looks, afterMs }: Parameters<EffectStore<never>['postpone']>[1],
   now: number,
 ): StoredEffect | undefined {
-  return current?.state === 'unknown' ? { ...current, ...lookedAt(looks, afterMs, now) } : undefined
+  return isDoubt(current, seen) ? { ...current, ...lookedAt(looks, afterMs, now) } : undefined
 }
 
 export function resolve(
   current: StoredEffect | undefined,
+  seen: EffectClaim,
   evidence: Parameters<EffectStore<never>['resolve']>[1],
   now: number,
 ): StoredEffect | undefined {
-  if (current?.state !== 'unknown') return undefined
+  if (!isDoubt(current, seen)) return undefined
   const ready: StoredEffect = { ...idle(current, 'ready'), dueAt: now }
   if (evidence.kind === 'not_landed') return { ...ready, firstStartedAt: undefined }
   return { ...ready, providerId: evidence.providerId, result: evidence.result }
@@ -194,6 +196,11 @@ function holds(current: StoredEffect | undefined, { fence }: EffectClaim): curre
 /** The claim is the last one given, and nobody but the sweeper has ended it. */
 function mayEnd(current: StoredEffect | undefined, { fence }: EffectClaim): current is StoredEffect {
   return (current?.state === 'leased' || current?.state === 'unknown') && current.fence === fence
+}
+
+/** In doubt, and nobody has claimed it since. */
+function isDoubt(current: StoredEffect | undefined, seen: EffectClaim): current is StoredEffect {
+  return current?.state === 'unknown' && current.fence === seen.fence
 }
 
 /** The same claim has already brought the effect to this state, for the same reason: its reply was lost. */

@@ -18,7 +18,7 @@ import type { EffectStore } from './effect-store.js'
 import { execute } from './executing.js'
 import { flights } from './flights.js'
 import type { Guarded } from './guarded.js'
-import type { InboxStore, Testimony } from './inbox-store.js'
+import type { InboxStore } from './inbox-store.js'
 import { keyOf } from './key.js'
 import { type Limiter, limiterOf, type Rate } from './limiter.js'
 import { openedInTime } from './opened.js'
@@ -42,6 +42,7 @@ import { guardedOperation } from './resuming.js'
 import { type ScopeParts, scopeOf } from './scope.js'
 import { type EncryptionOptions, sealerOf } from './sealing.js'
 import type { Store } from './store.js'
+import { type CallEvidence, testimonyOf } from './testimony.js'
 import type { Work } from './work.js'
 
 export interface EngineOptions<Tx> {
@@ -119,7 +120,7 @@ export interface Engine<Tx> {
    */
   bound(operation: Operation<Tx, never>, defaults: Partial<PolicyOptions>, wording: Wording): Policy
   /** Keeps what somebody says about a call or an effect, by its downstream key, and settles what is in doubt about it. */
-  testify(testimony: Testimony): Promise<void>
+  testify(evidence: CallEvidence): Promise<void>
   /** What workers do. */
   readonly chores: Chores
   /** The effects that the engine was given. */
@@ -233,7 +234,8 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
       context.operations.bind(operation.name, { policy, wording })
       return policy
     },
-    async testify(testimony) {
+    async testify(evidence) {
+      const testimony = testimonyOf(evidence)
       const { calls } = options.store
       if (calls === undefined)
         throw new HapaxError('transaction_unsupported', `The ${options.store.name} store keeps no evidence.`)

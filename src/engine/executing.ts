@@ -1,6 +1,7 @@
 import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
+import { consult } from './believing.js'
 import { type Context, subjectOf } from './context.js'
 import { meetInProgress, sharedOutcome, type Waited } from './duplicates.js'
 import type { Fingerprint } from './fingerprint/fingerprint.js'
@@ -131,6 +132,7 @@ function act<Tx>(
       )
     case 'unknown': {
       events.emit('met_unknown', () => subjectOf(guarded))
+      void context.background.track(consult(context, guarded))
       const retryAfterMs = Math.max(verdict.reconcileInMs, defaults.unknownRetryAfterMs)
       return { kind: 'refused', error: unknownOutcome({ retryAfterMs }) }
     }

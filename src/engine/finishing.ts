@@ -3,6 +3,7 @@ import { backoffMs } from '../kernel/backoff.js'
 import { sleep } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { backoffs, defaults, limits } from '../kernel/limits.js'
+import { consult } from './believing.js'
 import { type Context, subjectOf } from './context.js'
 import { type Ending, endingOf, type HandlerResult } from './evidence.js'
 import type { Guarded } from './guarded.js'
@@ -111,6 +112,8 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
       const doubt = { errorCode: ending.errorCode, reconcileAfterMs: defaults.reconcileAfterMs }
       if (!(await store.doubt(claim, doubt))) return readBack(run, result)
       events.emit('doubted', () => ({ ...subject(), errorCode: ending.errorCode }))
+      // Evidence may have come before the doubt.
+      void context.background.track(consult(context, claim))
       return inDoubt(result)
     }
     case 'release':

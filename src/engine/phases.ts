@@ -197,16 +197,26 @@ export class Phases<Tx> {
 
   /** Keeps the record for longer: never for less than it is kept already, or a late retry would run again. */
   async extend(givenMs: number | 'forever'): Promise<void> {
+    this.refuseUnsound()
     if (this.#open !== undefined) throw overlapping('extend', 'extend', this.#open)
+    // Nothing else is written meanwhile: it would find the recovery point as it is now.
+    this.#open = { kind: 'extend', name: 'extend', effects: undefined }
+    try {
+      await this.#extended(givenMs)
+    } catch (error) {
+      this.unsure(error)
+      throw error
+    } finally {
+      this.leave()
+    }
+  }
+
+  async #extended(givenMs: number | 'forever'): Promise<void> {
     const { leaseMs } = this.ground.guarded.policy
     const keptMs = this.#retentionMs ?? Number.POSITIVE_INFINITY
     const longerMs = Math.max(keptMs, givenMs === 'forever' ? Number.POSITIVE_INFINITY : givenMs)
     const retentionMs = longerMs === Number.POSITIVE_INFINITY ? 'forever' : longerMs
-    const step = { recoveryPoint: this.#recoveryPoint, onLeaseOver: this.#onLeaseOver, leaseMs, retentionMs } as const
-    await this.#write(step).catch((error: unknown) => {
-      this.unsure(error)
-      throw error
-    })
+    await this.#write({ recoveryPoint: this.#recoveryPoint, onLeaseOver: this.#onLeaseOver, leaseMs, retentionMs })
     this.#retentionMs = retentionMs === 'forever' ? undefined : retentionMs
   }
 
@@ -274,7 +284,7 @@ export class Phases<Tx> {
 }
 
 interface OpenPhase {
-  readonly kind: 'transaction' | 'call' | 'commit'
+  readonly kind: 'transaction' | 'call' | 'commit' | 'extend'
   readonly name: string
   readonly effects: CollectedEffects | undefined
 }

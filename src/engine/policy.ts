@@ -184,6 +184,8 @@ function refuseContradictions(policy: Policy, options: PolicyOptions): void {
     refuse(
       "in mode 'transaction' a failure undoes everything, so there is nothing unknown about it. Leave onError out.",
     )
+  if (policy.mode === 'transaction' && policy.failOpen)
+    refuse("in mode 'transaction' there is nothing to run without the store. Leave dangerouslyFailOpen out.")
   if (policy.mode === 'transaction' && options.onCrash !== undefined)
     refuse("in mode 'transaction' a crash leaves nothing. Leave onCrash out.")
   if (!Number.isSafeInteger(policy.answerVersion) || policy.answerVersion < 1)

@@ -24,6 +24,7 @@ export async function settleCall<Tx>(
   const bytes = codec.encode({ ...without, phases }, record)
   const isSettled = await wholeStore.settle(record, {
     generation: record.generation,
+    fence: record.fence,
     evidence,
     call: { kind: said.kind, key },
     outcome:

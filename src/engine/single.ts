@@ -8,7 +8,7 @@ import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
 import { kept, keptAnswer } from './held-work.js'
 import type { Answered, Outcome } from './outcome.js'
-import { finished } from './record.js'
+import { finished, started } from './record.js'
 import { comparedAnew, reservationOf } from './reserving.js'
 import { SingleWork } from './single-work.js'
 import type { SingleOutcome, Store } from './store.js'
@@ -55,6 +55,7 @@ async function attempt<Tx>(
       reservation,
       async ({ tx, claim, record }) => {
         const { generation, fence } = claim
+        if (record.recoveryPoint !== started || record.isBegun) throw halfDone(guarded.policy.name)
         context.events.emit('reserved', () => ({ ...subjectOf(guarded), generation, fence }))
         const canKeep = store.effects !== undefined
         const effects = collectedEffects(claim, finished, { catalogue: context.effects, canKeep })
@@ -194,6 +195,12 @@ async function admitted<Tx>(
       context.events.emit('turned_away', () => ({ ...subjectOf(guarded), errorCode: error.code }))
     throw error
   })
+}
+
+/** Nothing of it may be passed over, and one transaction has no place for it. */
+function halfDone(name: string): HapaxError {
+  const message = `An earlier attempt of "${name}" was made in phases, and is half done. Finish it with the code that began it.`
+  return new HapaxError('recovery_point_unknown', message)
 }
 
 type WithSingle<Tx> = Store<Tx> & { readonly single: NonNullable<Store<Tx>['single']> }

@@ -46,7 +46,7 @@ export interface Store<Tx = never> {
   /** Says that nobody can know what happened. */
   doubt(claim: Claim, doubt: Doubt): Promise<boolean>
 
-  /** Ends a doubt by evidence. `false` when the record is not `unknown` in this generation. */
+  /** Ends a doubt by evidence. `false` when the record is not `unknown`, or has been claimed again since. */
   settle(name: RecordName, settlement: Settlement): Promise<boolean>
 
   /** Turns up to `limit` claims whose lease is over, and that may not run again, into doubt. */
@@ -178,6 +178,8 @@ export type SingleOutcome<T> =
 
 export interface Settlement {
   readonly generation: number
+  /** The last claim, as whoever asked has seen it: what was found out about one attempt says nothing of a later one. */
+  readonly fence?: number
   readonly evidence: Evidence
   /** The call that the evidence is about. */
   readonly call?: CallMark
@@ -195,6 +197,8 @@ export interface WaitingQuery {
 /** When something that waits is looked at next, and how often it was looked at in vain. */
 export interface Plan {
   readonly generation: number
+  /** The last claim, as whoever looked has seen it. */
+  readonly fence?: number
   readonly looks: number
   /** `undefined` leaves it to a person. */
   readonly afterMs: number | undefined

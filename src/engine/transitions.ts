@@ -152,7 +152,7 @@ export function takeDoubt(current: StoredRecord, holdMs: number, now: number): S
 }
 
 export function postpone(current: StoredRecord | undefined, plan: Plan, now: number): StoredRecord | undefined {
-  if (current?.generation !== plan.generation) return undefined
+  if (current === undefined || !isLast(current, plan)) return undefined
   if (current.state !== 'unknown' && current.state !== 'failed_retryable') return undefined
   const { looks, afterMs } = plan
   return { ...current, looks, reconcileAfter: afterMs === undefined ? undefined : now + afterMs }
@@ -164,7 +164,7 @@ export function settle(
   now: number,
 ): StoredRecord | undefined {
   const { outcome } = settlement
-  if (current === undefined || current.generation !== settlement.generation) return undefined
+  if (current === undefined || !isLast(current, settlement)) return undefined
   const on = `settle_${outcome.kind}` as const
   if (nextState(current.state, on) === undefined) return undefined
   const settled = {
@@ -235,6 +235,11 @@ function holds(current: StoredRecord | undefined, claim: Claim, on: Happening): 
 /** The same claim has already brought the record to this state: its reply was lost. */
 function isRepeated(current: StoredRecord | undefined, claim: Claim, to: State): current is StoredRecord {
   return current !== undefined && current.state === to && isLastClaim(current, claim)
+}
+
+/** Nobody has claimed it since. */
+function isLast(current: StoredRecord, { generation, fence }: Pick<Settlement, 'generation' | 'fence'>): boolean {
+  return current.generation === generation && (fence === undefined || current.fence === fence)
 }
 
 function isLastClaim(current: StoredRecord, claim: Claim): boolean {

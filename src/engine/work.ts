@@ -102,7 +102,7 @@ export interface CallOptions<T, I = undefined> {
    */
   readonly classify?: (error: unknown) => CallFailure
   /** How long the provider remembers the key and gives the same answer to it. Without it, it is taken not to. */
-  readonly honoursKeyFor?: Duration | 'forever'
+  readonly honoursKeyFor?: Duration
   /** Default `'10s'`. It must end before the lease does. */
   readonly timeout?: Duration
   /** How long the provider may take until `lookup` shows what it has done. */

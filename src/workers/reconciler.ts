@@ -1,5 +1,5 @@
+import type { Reconciled } from '../engine/believing.js'
 import type { Asking } from '../engine/chores.js'
-import type { Reconciled } from '../engine/reconciling.js'
 import { workerBounds } from '../kernel/limits.js'
 import type { WorkersHost } from './host.js'
 import { pacedBy, type WorkerOptions } from './options.js'

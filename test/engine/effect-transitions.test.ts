@@ -55,8 +55,8 @@ const table: Readonly<
   dead: [settle({ ...ends.dead, errorCode: 'other' }), { leased: 'dead' }],
   sweep: [(effect) => steps.sweep({ ...effect, onLeaseOver: 'doubt' }, 1_000), { leased: 'unknown' }],
   'take a doubt': [(effect) => steps.takeDoubt(effect, 100, 1_000), { unknown: 'unknown' }],
-  postpone: [(effect) => steps.postpone(effect, { looks: 1, afterMs: undefined }, 50), { unknown: 'unknown' }],
-  resolve: [(effect) => steps.resolve(effect, { kind: 'not_landed' }, 50), { unknown: 'ready' }],
+  postpone: [(effect) => steps.postpone(effect, effect, { looks: 1, afterMs: undefined }, 50), { unknown: 'unknown' }],
+  resolve: [(effect) => steps.resolve(effect, effect, { kind: 'not_landed' }, 50), { unknown: 'ready' }],
   redrive: [(effect) => steps.redrive(effect, undefined, 50), { dead: 'ready' }],
   discard: [(effect) => steps.discard(effect, 50), { dead: 'discarded' }],
 }

@@ -1,4 +1,4 @@
-import { engine } from 'hapax'
+import { engine, isHapaxError } from 'hapax'
 import { guard } from 'hapax/fetch'
 import { memoryStore } from 'hapax/memory'
 import { describe, expect, test } from 'vitest'
@@ -109,4 +109,16 @@ describe('a record that is kept for longer', () => {
     await clock.advance(29 * day)
     expect(await send()).toEqual(first)
   })
+})
+
+test('nothing else is written while the retention is: the recovery point stays where it is', async () => {
+  const bench = await workBench()
+  const { policy } = bench
+  const running = bench.hapax.run({ ...request, policy }, async (work) => {
+    const extending = work.extend('30d')
+    const phase = await work.transaction('ride_created', () => 'ride').catch((error: unknown) => error)
+    await extending
+    return isHapaxError(phase, 'phase_overlapping') ? 'refused' : phase
+  })
+  expect(await running).toMatchObject({ value: 'refused' })
 })

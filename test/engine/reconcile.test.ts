@@ -206,7 +206,7 @@ describe('what somebody says about a call', () => {
     await bench.hapax.testify({
       downstreamKey: sent[0] ?? '',
       says: 'landed',
-      result: bytes({ id: 'ch_told' }),
+      result: { id: 'ch_told' },
       ...told,
     })
     expect(await bench.record()).toMatchObject({ state: 'failed_retryable', evidence: [{ by: 'webhook:gateway' }] })
@@ -228,7 +228,7 @@ describe('what somebody says about a call', () => {
     )
     void frozen.perform({ ...request, operation })
     const downstreamKey = await bounded(inside.opened, 'the call')
-    await bench.hapax.testify({ downstreamKey, says: 'landed', result: bytes({ id: 'ch_told' }), ...told })
+    await bench.hapax.testify({ downstreamKey, says: 'landed', result: { id: 'ch_told' }, ...told })
     expect((await bench.record())?.state).toBe('in_progress')
     await bench.travel(31_000)
     await bench.hapax.chores.sweep(10)
@@ -243,13 +243,51 @@ describe('what somebody says about a call', () => {
     expect(await bench.record()).toMatchObject({ state: 'failed_retryable', recoveryPoint: 'charge_created' })
   })
 
-  test('that it did not land is believed only when no slow holder can have sent it', async () => {
-    const { bench, sent } = await inDoubt({})
-    await bench.hapax.testify({ downstreamKey: sent[0] ?? '', says: 'not_landed', ...told })
-    expect((await bench.record())?.state).toBe('unknown')
+  test('that it did not land is believed only if it is said when no slow holder can have sent it', async () => {
+    const { bench, sent } = await inDoubt({ lookup: () => undefined })
+    const [downstreamKey = ''] = sent
+    await bench.hapax.testify({ downstreamKey, says: 'not_landed', ...told })
     await bench.travel(10_000)
-    expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
+    // Said too early, it does not come true by waiting.
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['put_off'])
+    expect((await bench.record())?.state).toBe('unknown')
+    await bench.hapax.testify({ downstreamKey, says: 'not_landed', ...told })
     expect(await bench.record()).toMatchObject({ state: 'failed_retryable', recoveryPoint: 'ride_created' })
+  })
+
+  test('about one attempt is not believed of the next, which carries the same key', async () => {
+    const answers: (typeof landed | undefined)[] = []
+    const lost = () => {
+      throw new Error('ECONNRESET')
+    }
+    const { bench, sent, perform } = await inDoubt({ run: lost, lookup: (key) => answers.at(-1)?.(key) })
+    const [downstreamKey = ''] = sent
+    await bench.travel(10_000)
+    await bench.hapax.testify({ downstreamKey, says: 'not_landed', ...told })
+    expect((await bench.record())?.state).toBe('failed_retryable')
+    // The second attempt lands, and its reply is lost as well.
+    expect(isHapaxError(await rejection(perform()), 'outcome_unknown')).toBe(true)
+    answers.push(landed)
+    await bench.travel(60_000)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
+    expect(await bench.record()).toMatchObject({ recoveryPoint: 'charge_created', evidence: [{}, { says: 'landed' }] })
+    expect(sent).toEqual([downstreamKey, downstreamKey])
+  })
+
+  test('before the doubt counts for a handler that is no operation, too', async () => {
+    const bench = await workBench()
+    const { policy } = bench
+    await rejection(
+      bench.hapax.run({ ...request, policy }, (work) =>
+        work.call('charge_created', {
+          run: async ({ key }) => {
+            await bench.hapax.testify({ downstreamKey: key, says: 'landed', result: { id: 'ch_told' }, ...told })
+            throw new Error('the reply was lost')
+          },
+        }),
+      ),
+    )
+    await expect.poll(async () => (await bench.record())?.recoveryPoint).toBe('charge_created')
   })
 
   test('without the result makes the provider be asked for it at once', async () => {
@@ -265,7 +303,8 @@ describe('what somebody says about a call', () => {
 
   test('in words that are no JSON does not keep the provider from being asked', async () => {
     const { bench, sent } = await inDoubt({ lookup: landed })
-    await bench.hapax.testify({ downstreamKey: sent[0] ?? '', says: 'landed', result: Buffer.from('{'), ...told })
+    const [downstreamKey = ''] = sent
+    await bench.store.calls.testify({ downstreamKey, says: 'landed', result: Buffer.from('{'), ...told })
     expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
   })
 
@@ -273,7 +312,7 @@ describe('what somebody says about a call', () => {
     const { bench, sent, perform } = await inDoubt({ lookup: () => undefined })
     const stranger = bench.node()
     expect(await stranger.chores.reconcile(10)).toEqual([])
-    await stranger.testify({ downstreamKey: sent[0] ?? '', says: 'landed', result: bytes({ id: 'ch_told' }), ...told })
+    await stranger.testify({ downstreamKey: sent[0] ?? '', says: 'landed', result: { id: 'ch_told' }, ...told })
     expect((await bench.record())?.state).toBe('failed_retryable')
     expect(await perform()).toMatchObject({ value: { charge: { id: 'ch_told' } } })
   })

@@ -72,7 +72,7 @@ async function statementsOf({ owner, schema }: FreshSchema): Promise<Record<stri
     settle: () => effects.settle(claims.map((claim) => ({ claim, outcome: { kind: 'done', ...result } }))),
     sweep: () => effects.sweep(100),
     doubts: () => effects.doubts({ kinds, limit: 100, holdMs: 1_000 }),
-    resolve: () => effects.resolve(first.id, { kind: 'not_landed' }),
+    resolve: () => effects.resolve(first, { kind: 'not_landed' }),
     find: () => effects.find(first.id),
     findByKey: () => effects.findByKey('down-7'),
     testify: () => calls.testify({ downstreamKey: 'down-7', says: 'landed', by: 'operator:ann', why: 'the bill' }),

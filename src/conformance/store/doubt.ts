@@ -20,6 +20,19 @@ import { changesNothing } from '../stale.js'
 
 /** The state in which nobody knows: who may end it, and how. */
 export const doubt: Readonly<Record<string, Show>> = {
+  'what was found out about one attempt neither settles nor postpones the doubt about a later one': async (stage) => {
+    const { store } = stage
+    const first = await doubted(store)
+    const { fence } = first
+    assert.ok(await store.settle(first, { ...settlement({ kind: 'not_landed' }), fence }))
+    const again = await doubted(store)
+    const before = await store.find(again)
+    assert.equal(await store.settle(again, { ...settlement({ kind: 'not_landed' }), fence }), false)
+    assert.equal(await store.postpone(again, { generation: 1, fence, looks: 9, afterMs: undefined }), false)
+    same(await store.find(again), before)
+    assert.ok(await store.settle(again, { ...settlement({ kind: 'not_landed' }), fence: again.fence }))
+  },
+
   'a doubt keeps its reason and the time to look at it, and nobody holds it': async ({ store, at, startedAt }) => {
     const claim = await claimed(store)
     const before = present(await store.find(claim))

@@ -61,29 +61,29 @@ export const effectDoubts: Readonly<Record<string, Show>> = {
   },
 
   'a doubt about an effect is postponed, or left to a person': async (stage) => {
-    const { id } = await inDoubt(stage)
+    const doubtful = await inDoubt(stage)
     const effects = stage.effects(stage.store)
-    assert.equal(await effects.postpone(id, { looks: 1, afterMs: 3_000 }), true)
-    const postponed = await found(stage, { id })
+    assert.equal(await effects.postpone(doubtful, { looks: 1, afterMs: 3_000 }), true)
+    const postponed = await found(stage, doubtful)
     same([postponed.looks, postponed.reconcileAfter], [1, stage.startedAt + 3_000])
-    assert.equal(await effects.postpone(id, { looks: 9, afterMs: undefined }), true)
-    const left = await found(stage, { id })
+    assert.equal(await effects.postpone(doubtful, { looks: 9, afterMs: undefined }), true)
+    const left = await found(stage, doubtful)
     same([left.state, left.looks, left.reconcileAfter], ['unknown', 9, undefined])
     await stage.at(100 * effectLeaseMs)
     same(await effects.doubts({ kinds: [kind], limit: 10, holdMs: 1_000 }), [])
   },
 
   'a doubt that landed goes to the next worker with its result': async (stage) => {
-    const { id } = await inDoubt(stage)
-    assert.equal(await stage.effects(stage.store).resolve(id, { kind: 'landed', ...result }), true)
+    const doubtful = await inDoubt(stage)
+    assert.equal(await stage.effects(stage.store).resolve(doubtful, { kind: 'landed', ...result }), true)
     const next = await takenOne(stage)
     same({ providerId: next.providerId, result: next.result, doubtedAt: next.doubtedAt }, result)
   },
 
   'a doubt that did not land is ready to be called, with the same downstream key': async (stage) => {
-    const { id, downstreamKey } = await inDoubt(stage)
+    const { id, fence, downstreamKey } = await inDoubt(stage)
     await stage.at(100)
-    assert.equal(await stage.effects(stage.store).resolve(id, { kind: 'not_landed' }), true)
+    assert.equal(await stage.effects(stage.store).resolve({ id, fence }, { kind: 'not_landed' }), true)
     const next = await takenOne(stage)
     same([next.id, next.downstreamKey, next.result, next.fence], [id, downstreamKey, undefined, 2])
   },
@@ -94,7 +94,7 @@ export const effectDoubts: Readonly<Record<string, Show>> = {
     await written(stage, effect('a'))
     const { id, fence } = await takenOne(stage)
     await settled(stage, { id, fence }, unknown)
-    await stage.effects(stage.store).postpone(id, { looks: 4, afterMs: undefined })
+    await stage.effects(stage.store).postpone({ id, fence }, { looks: 4, afterMs: undefined })
     await calls.testify({ downstreamKey: 'down-a', says: 'landed', by: 'operator:ann', why: 'it is on the bill' })
     const { looks, reconcileAfter } = await found(stage, { id })
     same([looks, reconcileAfter], [4, stage.startedAt])
@@ -105,10 +105,23 @@ export const effectDoubts: Readonly<Record<string, Show>> = {
     const claim = await takenOne(stage)
     const effects = stage.effects(stage.store)
     for (const id of [claim.id, claim.id + 1_000]) {
-      assert.equal(await effects.resolve(id, { kind: 'landed', ...result }), false)
-      assert.equal(await effects.postpone(id, { looks: 1, afterMs: 0 }), false)
+      const seen = { id, fence: claim.fence }
+      assert.equal(await effects.resolve(seen, { kind: 'landed', ...result }), false)
+      assert.equal(await effects.postpone(seen, { looks: 1, afterMs: 0 }), false)
     }
     same(await found(stage, claim), claim)
+  },
+
+  'what was found out about one attempt neither resolves nor postpones the doubt about a later one': async (stage) => {
+    const seen = await inDoubt(stage)
+    const effects = stage.effects(stage.store)
+    await effects.resolve(seen, { kind: 'not_landed' })
+    const again = await takenOne(stage)
+    await settled(stage, again, unknown)
+    const before = await found(stage, again)
+    assert.equal(await effects.resolve(seen, { kind: 'not_landed' }), false)
+    assert.equal(await effects.postpone(seen, { looks: 9, afterMs: undefined }), false)
+    same(await found(stage, again), before)
   },
 
   'the last claim may still say that a doubt is done, which nobody has resolved: it was only slow': async (stage) => {
@@ -127,7 +140,7 @@ export const effectDoubts: Readonly<Record<string, Show>> = {
   'after a doubt was resolved its last claim can change nothing': async (stage) => {
     const claim = await inDoubt(stage)
     const effects = stage.effects(stage.store)
-    await effects.resolve(claim.id, { kind: 'not_landed' })
+    await effects.resolve(claim, { kind: 'not_landed' })
     const before = await found(stage, claim)
     assert.equal(await effects.record(claim, result), false)
     same(await effects.settle([{ claim, outcome: done }]), [false])

@@ -70,7 +70,7 @@ export const effectOrders: Readonly<Record<string, Show>> = {
     const first = await takenOne(stage)
     await settled(stage, first, unknown)
     same(await taken(stage), [])
-    await stage.effects(stage.store).resolve(first.id, { kind: 'not_landed' })
+    await stage.effects(stage.store).resolve(first, { kind: 'not_landed' })
     same(namesOf(await taken(stage)), ['a'])
   },
 

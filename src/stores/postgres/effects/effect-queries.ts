@@ -109,8 +109,8 @@ export function effectQueriesFor(schema: string) {
         ORDER BY reconcile_after LIMIT $1 FOR UPDATE SKIP LOCKED`,
     ),
     postpone: {
-      text: `UPDATE ${states} s SET looks = $2, reconcile_after = t.now + $3::bigint * interval '1 millisecond'
-      FROM ${now} WHERE s.effect_id = $1 AND s.state = 'unknown' RETURNING 1`,
+      text: `UPDATE ${states} s SET looks = $3, reconcile_after = t.now + $4::bigint * interval '1 millisecond'
+      FROM ${now} WHERE ${ofClaim} AND s.state = 'unknown' RETURNING 1`,
       gives: done,
     },
     /**
@@ -119,10 +119,10 @@ export function effectQueriesFor(schema: string) {
      */
     resolve: {
       text: `UPDATE ${states} s SET state = 'ready', due_at = t.now, on_lease_over = 'resume', doubted_at = NULL, looks = 0,
-        reconcile_after = NULL, result = coalesce($3::bytea, s.result),
-        provider_id = CASE WHEN $3::bytea IS NULL THEN s.provider_id ELSE $2 END,
-        first_started_at = CASE WHEN coalesce($3::bytea, s.result) IS NULL THEN NULL ELSE s.first_started_at END
-      FROM ${now} WHERE s.effect_id = $1 AND s.state = 'unknown' RETURNING 1`,
+        reconcile_after = NULL, result = coalesce($4::bytea, s.result),
+        provider_id = CASE WHEN $4::bytea IS NULL THEN s.provider_id ELSE $3 END,
+        first_started_at = CASE WHEN coalesce($4::bytea, s.result) IS NULL THEN NULL ELSE s.first_started_at END
+      FROM ${now} WHERE ${ofClaim} AND s.state = 'unknown' RETURNING 1`,
       gives: done,
     },
 

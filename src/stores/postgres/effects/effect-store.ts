@@ -71,9 +71,9 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
     sweep: async (limit) => effectsIn(await ask(queries.sweep, boundedLimit(limit, limits.batch))),
     doubts: async ({ kinds, limit, holdMs }) =>
       effectsIn(await ask(queries.doubts, boundedLimit(limit, limits.batch), among(kinds), holdMs)),
-    postpone: (id, { looks, afterMs }) => changed(queries.postpone, id, looks, afterMs ?? null),
-    resolve: (id, evidence) =>
-      changed(queries.resolve, id, ...(evidence.kind === 'landed' ? ofResult(evidence) : [null, null])),
+    postpone: ({ id, fence }, { looks, afterMs }) => changed(queries.postpone, id, fence, looks, afterMs ?? null),
+    resolve: ({ id, fence }, evidence) =>
+      changed(queries.resolve, id, fence, ...(evidence.kind === 'landed' ? ofResult(evidence) : [null, null])),
 
     find: async (id) => effectsIn(await ask(queries.find, id))[0],
     findByKey: async (key) => effectsIn(await ask(queries.findByKey, key))[0],

@@ -15,6 +15,6 @@ export function testified(now: number, { records, effects, calls }: Tables, test
     if (due !== undefined) records.write(record, due)
   }
   const effect = effects.findByKey(downstreamKey)
-  const due = postponeEffect(effect, { looks: effect?.looks ?? 0, afterMs: 0 }, now)
+  const due = effect && postponeEffect(effect, effect, { looks: effect.looks, afterMs: 0 }, now)
   if (effect !== undefined && due !== undefined) effects.write(effect, due)
 }

@@ -49,8 +49,9 @@ export function effectStepsAt(now: number, effects: EffectTable): EffectSteps {
       changeAll(effects.doubts(kinds, now, boundedLimit(limit, limits.batch)), (current) =>
         transitions.takeDoubt(current, holdMs, now),
       ),
-    'effects.postpone': (id, plan) => changes(id, (current) => transitions.postpone(current, plan, now)),
-    'effects.resolve': (id, evidence) => changes(id, (current) => transitions.resolve(current, evidence, now)),
+    'effects.postpone': (seen, plan) => changes(seen.id, (current) => transitions.postpone(current, seen, plan, now)),
+    'effects.resolve': (seen, evidence) =>
+      changes(seen.id, (current) => transitions.resolve(current, seen, evidence, now)),
     'effects.find': (id) => effects.find(id),
     'effects.findByKey': (downstreamKey) => effects.findByKey(downstreamKey),
     'effects.list'({ state, kind, limit, after }) {
