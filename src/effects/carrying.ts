@@ -6,7 +6,7 @@ import { passing } from '../kernel/crash-points.js'
 import { isHapaxError } from '../kernel/errors.js'
 import { backoffs, effectBounds } from '../kernel/limits.js'
 import { called } from './calling.js'
-import { afterFailure, beforeCall, codeOf, doubted, type Failure, isPoison } from './deciding.js'
+import { afterFailure, beforeCall, codeOf, doubted, ended, type Failure, isPoison } from './deciding.js'
 import { ageOf, type Held } from './held.js'
 import type { Holding } from './holding.js'
 import { aboutOf, packed, unpacked } from './packed.js'
@@ -32,13 +32,17 @@ export type Source = 'found' | 'named'
 export async function carriedOut<Tx>(held: Held, source: Source, around: Carrying<Tx>): Promise<Ending> {
   passing('effect.leased')
   const { effect, kind } = held
-  if (isPoison(effect)) return settled(held, { kind: 'dead', errorCode: 'poison' }, around)
+  const { result, providerId } = effect
+  const age = ageOf(held, around.clock.elapsed())
+  if (isPoison(effect, kind)) {
+    const dead = { kind: 'dead', errorCode: 'poison' } as const
+    return settled(held, result === undefined ? ended(kind, age, 'poison') : dead, around)
+  }
   const about = readable(held)
   if (about === undefined) return settled(held, { kind: 'dead', errorCode: 'payload_unreadable' }, around)
-  const { result, providerId } = effect
   if (result !== undefined) return finished(held, { result, providerId }, about, around)
   if (kind.relay !== undefined && source === 'found') return handedOver(held, about, around)
-  const refused = beforeCall(effect, kind, ageOf(held, around.clock.elapsed()))
+  const refused = beforeCall(effect, kind, age)
   if (refused !== undefined) return settled(held, refused, around)
   return sent(held, about, around)
 }
@@ -69,7 +73,7 @@ async function sent<Tx>(held: Held, about: EffectAbout<unknown>, around: Carryin
     said = packed(held.kind, call.value, log)
   } catch (error) {
     log({ level: 'error', code: 'effect_result_lost', message: (error as Error).message })
-    return settled(held, doubted(held.kind, 'result_lost'), around)
+    return settled(held, doubted('result_lost'), around)
   }
   return finished(held, said, about, around)
 }

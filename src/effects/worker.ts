@@ -88,15 +88,10 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
     return held === undefined ? 'busy' : carry(held, (named) => carriedOut(named, source, carrying))
   }
 
-  /** What was begun and left alone is in doubt from here on. Where nobody can be asked, it is for a person. */
+  /** What was begun and left alone is in doubt from here on. */
   async function sweep(): Promise<void> {
-    for (const effect of await store.sweep(limits.batch)) {
+    for (const effect of await store.sweep(limits.batch))
       events.emit('effect_doubted', () => ({ ...subjectOf(effect), errorCode: effect.errorCode ?? 'lease_over' }))
-      const kind = effects.kinds.get(effect.kind)
-      if (kind !== undefined && kind.lookup === undefined) {
-        await store.postpone(effect.id, { looks: 0, afterMs: undefined })
-      }
-    }
   }
 
   /** Takes as much as there is room for, and waits only for the taking. */

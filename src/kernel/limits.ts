@@ -234,6 +234,8 @@ export const effectBounds = {
   keyMarginMs: 5 * minute,
   /** Claims of one effect that were never settled: more than this, and it is the effect that ends its workers. */
   poison: 5,
+  /** The same of one that was never called: a store that loses its replies for minutes must not kill what it holds. */
+  uncalled: 100,
   /** From so many on it is carried out by itself, so that nothing that lies beside it is taken for it. */
   suspicious: 2,
   /** When a suspect is due again that was given back to be claimed by itself, should that not happen. */

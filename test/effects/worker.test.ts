@@ -64,7 +64,7 @@ describe('an effect', () => {
       await worker.runOnce()
       await it.advance(30 * 60_000)
     }
-    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter: undefined })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown', errorCode: 'ECONNRESET' })
     expect(keys).toHaveLength(48)
     expect(it.names().at(-1)).toBe('effect_doubted')
   })
@@ -91,18 +91,12 @@ describe('to a provider that honours no keys', () => {
     expect(during).toBe('doubt')
   })
 
-  test('an error is a doubt at once, for a person where nobody can be asked', async () => {
+  test('an error is a doubt at once, which is looked at once though nobody can be asked', async () => {
     const [id = 0] = await it.write({})
     const { call } = provider(failure('ECONNRESET'))
     expect(await it.worker({ call }).runOnce()).toMatchObject({ unknown: 1 })
-    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter: undefined, errorCode: 'ECONNRESET' })
-  })
-
-  test('and for the reconciler where there is a lookup', async () => {
-    const [id = 0] = await it.write({})
-    const { call } = provider(failure('ECONNRESET'))
-    await it.worker({ call, lookup: () => undefined }).runOnce()
-    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter: it.clock.now() })
+    const reconcileAfter = it.clock.now()
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter, errorCode: 'ECONNRESET' })
   })
 
   test('what was not sent is tried again, and what was answered never', async () => {
@@ -150,7 +144,7 @@ describe('to a provider that honours no keys', () => {
     await it.advance(1_001)
     const { call, keys } = provider('ok')
     expect(await it.worker({ call }).runOnce()).toMatchObject({ claimed: 0 })
-    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter: undefined })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter: it.clock.now() })
     expect(keys).toEqual([])
     expect(it.names()).toEqual(['effect_doubted'])
   })
@@ -250,10 +244,10 @@ describe('a lease', () => {
 })
 
 describe('retries', () => {
-  test('end after so many attempts, in a dead letter', async () => {
+  test('of what was never sent end after so many attempts, in a dead letter', async () => {
     const [id = 0] = await it.write({})
     const { call, keys } = provider(failure('down'))
-    const worker = it.worker({ call, ...honouring, retry: { attempts: 3 } })
+    const worker = it.worker({ call, ...honouring, classify: () => 'not_sent', retry: { attempts: 3 } })
     for (let pass = 0; pass < 5; pass++) {
       await worker.runOnce()
       await it.advance(60_000)
@@ -261,6 +255,36 @@ describe('retries', () => {
     expect(keys).toHaveLength(3)
     expect(await it.effect(id)).toMatchObject({ state: 'dead', errorCode: 'down' })
     expect(it.names().at(-1)).toBe('effect_dead')
+  })
+
+  test('of what may have landed end in a doubt, which evidence ends', async () => {
+    const [id = 0] = await it.write({})
+    const { call, keys } = provider(failure('ECONNRESET'))
+    let landed = false
+    const lookup = () => (landed ? { landed, result: 'ok' } : undefined)
+    const definition = { call, lookup, ...honouring, retry: { attempts: 2 } } as const
+    const worker = it.worker(definition)
+    await worker.runOnce()
+    await it.advance(60_000)
+    expect(await worker.runOnce()).toMatchObject({ unknown: 1, dead: 0 })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter: it.clock.now() })
+    landed = true
+    expect(await it.reconciler(definition).runOnce()).toMatchObject({ landed: 1 })
+    expect(await worker.runOnce()).toMatchObject({ done: 1 })
+    expect(keys).toHaveLength(2)
+  })
+
+  test('of what may have landed end in a dead letter once evidence says that it did not', async () => {
+    const [id = 0] = await it.write({})
+    const { call, keys } = provider(failure('ECONNRESET'))
+    const definition = { call, lookup: () => ({ landed: false }) as const, ...honouring, retry: { attempts: 1 } } as const
+    const worker = it.worker(definition)
+    expect(await worker.runOnce()).toMatchObject({ unknown: 1 })
+    await it.advance(60_000)
+    expect(await it.reconciler(definition).runOnce()).toMatchObject({ notLanded: 1 })
+    expect(await worker.runOnce()).toMatchObject({ dead: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'dead', errorCode: 'ECONNRESET' })
+    expect(keys).toHaveLength(1)
   })
 
   test('end when it was written too long ago', async () => {
@@ -271,10 +295,10 @@ describe('retries', () => {
     await it.advance(40 * 60_000)
     await worker.runOnce()
     expect(keys).toHaveLength(2)
-    expect(await it.effect(id)).toMatchObject({ state: 'dead' })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown' })
   })
 
-  test('of one that ends its worker each time stop, and others go on', async () => {
+  test('of one that ends its worker each time stop, in a doubt, and others go on', async () => {
     const [bad = 0, good = 0] = await it.write({ kind: 'bad' }, { kind: 'good' })
     for (let death = 0; death < effectBounds.poison; death++) {
       await it.store.claim({ kinds: ['bad'], limit: 1, leaseMs: 1_000 })
@@ -282,10 +306,40 @@ describe('retries', () => {
     }
     const { call, keys } = provider('ok')
     const worker = it.workerOf({ bad: { call, ...honouring }, good: { call, ...honouring } })
-    expect(await worker.runOnce()).toMatchObject({ dead: 1, done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ unknown: 1, done: 1 })
     expect(keys).toHaveLength(1)
-    expect(await it.effect(bad)).toMatchObject({ state: 'dead', errorCode: 'poison' })
+    expect(await it.effect(bad)).toMatchObject({ state: 'unknown', errorCode: 'poison' })
     expect(await it.effect(good)).toMatchObject({ state: 'done' })
+  })
+
+  test('of one that ends its worker after evidence that it did not land, again and again, stop as well', async () => {
+    const [id = 0] = await it.write({})
+    for (let death = 0; death < effectBounds.poison; death++) {
+      const [claimed] = await it.store.claim({ kinds: [kind], limit: 1, leaseMs: 1_000 })
+      if (claimed === undefined) throw new Error('nothing was claimed')
+      await it.store.begin(claimed, 1_000)
+      await it.advance(1_001)
+      const worker = it.worker({ call: () => 1 })
+      expect(await worker.runOnce()).toMatchObject({ claimed: 0 })
+      await it.advance(60_000)
+      await it.reconciler({ call: () => 1, lookup: () => ({ landed: false }) }).runOnce()
+    }
+    const { call, keys } = provider('ok')
+    expect(await it.worker({ call }).runOnce()).toMatchObject({ dead: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'dead', errorCode: 'poison' })
+    expect(keys).toEqual([])
+  })
+
+  test('are not held against an effect that was never called, because the replies to its claims were lost', async () => {
+    const [id = 0] = await it.write({})
+    for (let lost = 0; lost < effectBounds.poison; lost++) {
+      await it.store.claim({ kinds: [kind], limit: 1, leaseMs: 1_000 })
+      await it.advance(1_001)
+    }
+    const { call, keys } = provider('ok')
+    expect(await it.worker({ call }).runOnce()).toMatchObject({ done: 1 })
+    expect(keys).toHaveLength(1)
+    expect(await it.effect(id)).toMatchObject({ state: 'done' })
   })
 })
 
