@@ -248,6 +248,8 @@ export const effectBounds = {
   idleMs: second,
   /** How often leases that ran out are looked for: a lease is longer. */
   sweepMs: 5 * second,
+  /** A claim is waited for as long as any store does by itself: a reply that nobody hears leaves what it leased to its lease. */
+  claimMs: 30 * second,
   /** Steps of the store that are tried for one effect, before its lease is left to run out. */
   storeTries: 5,
   /** How often a reconciler looks for doubts whose time has come: people wait for some of them. */

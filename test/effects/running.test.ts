@@ -55,6 +55,71 @@ describe('a worker that runs', () => {
   })
 })
 
+describe('once a worker is told to stop', () => {
+  test('nothing begins, though a claim was on its way', async () => {
+    const [id = 0] = await it.write({})
+    const asked = gate()
+    const go = gate()
+    const store: typeof it.store = {
+      ...it.store,
+      async claim(query) {
+        const found = await it.store.claim(query)
+        asked.open()
+        await go.opened
+        return found
+      },
+    }
+    const stop = new AbortController()
+    const { call, keys } = provider('ok')
+    const running = it.worker({ call, ...honouring }, { store }).run(stop.signal)
+    await asked.opened
+    stop.abort()
+    go.open()
+    await bounded(running, 'the worker to stop')
+    expect(keys).toEqual([])
+    expect(await it.effect(id)).toMatchObject({ state: 'ready', started: 0 })
+  })
+
+  test('nothing begins in the place of what ends meanwhile', async () => {
+    await it.write({}, {})
+    const begun = gate()
+    const end = gate()
+    const asked = gate()
+    const go = gate()
+    let claims = 0
+    const store: typeof it.store = {
+      ...it.store,
+      async claim(query) {
+        if (++claims > 1) {
+          asked.open()
+          await go.opened
+        }
+        return it.store.claim(query)
+      },
+    }
+    let calls = 0
+    const call = async () => {
+      calls++
+      begun.open()
+      await end.opened
+    }
+    const stop = new AbortController()
+    const worker = it.worker({ call, ...honouring }, { store, concurrency: 1, clock: systemClock })
+    const running = worker.run(stop.signal)
+    await begun.opened
+    await asked.opened
+    stop.abort()
+    end.open()
+    await until(
+      () => it.store.list({ state: 'leased', limit: 9 }),
+      ({ effects }) => effects.length === 0,
+    )
+    go.open()
+    await bounded(running, 'the worker to stop')
+    expect(calls).toBe(1)
+  })
+})
+
 describe('a kind that is relayed', () => {
   test('is handed over, stays ready, is carried out by id, and is handed over again if nobody does', async () => {
     const [id = 0] = await it.write({})

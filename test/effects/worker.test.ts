@@ -1,7 +1,7 @@
 import { systemClock } from 'hapax'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { effectBounds } from '../../src/kernel/limits.js'
-import { gate } from '../support/waiting.js'
+import { gate, until } from '../support/waiting.js'
 import { failure, type Given, given, kind, provider } from './given.js'
 
 let it: Given
@@ -277,7 +277,12 @@ describe('retries', () => {
   test('of what may have landed end in a dead letter once evidence says that it did not', async () => {
     const [id = 0] = await it.write({})
     const { call, keys } = provider(failure('ECONNRESET'))
-    const definition = { call, lookup: () => ({ landed: false }) as const, ...honouring, retry: { attempts: 1 } } as const
+    const definition = {
+      call,
+      lookup: () => ({ landed: false }) as const,
+      ...honouring,
+      retry: { attempts: 1 },
+    } as const
     const worker = it.worker(definition)
     expect(await worker.runOnce()).toMatchObject({ unknown: 1 })
     await it.advance(60_000)
@@ -358,6 +363,87 @@ describe('those that were leased together by workers that died', () => {
     expect(await it.worker({ call, ...honouring }).runOnce()).toMatchObject({ claimed: 3, done: 3 })
     expect(leasedDuringCalls).toEqual([1, 1, 1])
     for (const id of ids) expect(await it.effect(id)).toMatchObject({ state: 'done', started: 3 })
+  })
+})
+
+describe('a suspect', () => {
+  const notSent = { classify: () => 'not_sent' as const, retry: { first: '100h', max: '100h', within: '900d' } } as const
+  async function suspicious(...ids: readonly number[]): Promise<void> {
+    for (let death = 0; death < effectBounds.suspicious; death++) {
+      await it.store.claim({ kinds: [kind], limit: ids.length, leaseMs: 1_000 })
+      await it.advance(1_001)
+    }
+  }
+
+  test('that is found again while it waits for its turn is carried out once, and then waits as others do', async () => {
+    const ids = await it.write({}, {}, {})
+    await suspicious(...ids)
+    const begun = gate()
+    const go = gate()
+    const keys: string[] = []
+    const call = async ({ key }: { readonly key: string }) => {
+      keys.push(key)
+      begun.open()
+      await go.opened
+      throw failure('refused')
+    }
+    const worker = it.worker({ call, timeout: '10s', ...notSent })
+    const first = worker.runOnce()
+    await begun.opened
+    await it.advance(effectBounds.suspectMs)
+    const second = worker.runOnce()
+    await until(
+      () => it.store.list({ state: 'ready', limit: 9 }),
+      ({ effects }) => effects.filter(({ dueAt }) => dueAt > it.clock.now()).length === 2,
+    )
+    go.open()
+    expect(await first).toMatchObject({ claimed: 3, retried: 3 })
+    expect(await second).toMatchObject({ claimed: 2, retried: 0 })
+    expect(new Set(keys).size).toBe(3)
+    expect(keys).toHaveLength(3)
+    expect(await worker.runOnce()).toMatchObject({ claimed: 0 })
+  })
+
+  test('that another worker carried out meanwhile is due when that one said', async () => {
+    const ids = await it.write({}, {})
+    await suspicious(...ids)
+    const begun = gate()
+    const go = gate()
+    let calls = 0
+    const call = async () => {
+      calls++
+      begun.open()
+      await go.opened
+      throw failure('refused')
+    }
+    const pass = it.worker({ call, ...notSent }).runOnce()
+    await begun.opened
+    const [second] = await it.store.claim({ kinds: [kind], ids: [ids[1] ?? 0], limit: 1, leaseMs: 1_000 })
+    if (second === undefined) throw new Error('it was not to be had')
+    await it.store.settle([{ claim: second, outcome: { kind: 'retry', dueInMs: day, errorCode: 'refused' } }])
+    go.open()
+    expect(await pass).toMatchObject({ claimed: 2, retried: 1 })
+    expect(calls).toBe(1)
+    expect(await it.effect(second.id)).toMatchObject({ state: 'ready', dueAt: it.clock.now() + day, fence: 5 })
+  })
+
+  test('that did not end its worker is none any more', async () => {
+    const ids = await it.write({}, {})
+    await suspicious(...ids)
+    let underWay = 0
+    let most = 0
+    const call = async () => {
+      most = Math.max(most, ++underWay)
+      await new Promise((resolve) => setImmediate(resolve))
+      underWay--
+      throw failure('refused')
+    }
+    const worker = it.worker({ call, ...notSent })
+    expect(await worker.runOnce()).toMatchObject({ retried: 2 })
+    expect(most).toBe(1)
+    await it.advance(5 * day)
+    expect(await worker.runOnce()).toMatchObject({ retried: 2 })
+    expect(most).toBe(2)
   })
 })
 
