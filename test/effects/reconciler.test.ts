@@ -133,6 +133,16 @@ describe('an effect in doubt', () => {
     expect(await it.effect(second.id)).toMatchObject({ state: 'unknown', reconcileAfter: undefined })
   })
 
+  test('is for a person where it landed, its result is to be applied, and nobody knows it', async () => {
+    const definition: Definition = { call: provider(failure('ECONNRESET')).call, apply: () => {} }
+    const id = await doubted(definition)
+    const { downstreamKey } = await it.effect(id)
+    const said = { downstreamKey, says: 'landed', by: 'webhook:airtm', why: 'paid', at: 1 } as const
+    const reconciler = it.reconciler(definition, { testimonies: async () => [said] })
+    expect(await reconciler.runOnce()).toMatchObject({ landed: 0, unresolved: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown', result: undefined })
+  })
+
   test('does not end by a "not landed" that was said too early', async () => {
     const id = await doubted({})
     const { downstreamKey } = await it.effect(id)

@@ -367,7 +367,10 @@ describe('those that were leased together by workers that died', () => {
 })
 
 describe('a suspect', () => {
-  const notSent = { classify: () => 'not_sent' as const, retry: { first: '100h', max: '100h', within: '900d' } } as const
+  const notSent = {
+    classify: () => 'not_sent' as const,
+    retry: { first: '100h', max: '100h', within: '900d' },
+  } as const
   async function suspicious(...ids: readonly number[]): Promise<void> {
     for (let death = 0; death < effectBounds.suspicious; death++) {
       await it.store.claim({ kinds: [kind], limit: ids.length, leaseMs: 1_000 })
@@ -504,6 +507,17 @@ describe('what an effect leads to', () => {
     expect(keys).toEqual([])
     expect(applied).toEqual([{ id: 'esc_4' }])
     expect(await it.effect(id)).toMatchObject({ state: 'done', providerId: 'esc_4' })
+  })
+
+  test.each([
+    ['holds a NUL', 'esc\u00001'],
+    ['is too long', 'x'.repeat(256)],
+  ])('a provider id that %s is left out, and told', async (_, text) => {
+    const [id = 0] = await it.write({})
+    const worker = it.worker({ call: () => text, providerId: (result) => result as string, ...honouring })
+    expect(await worker.runOnce()).toMatchObject({ done: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'done', providerId: undefined })
+    expect(it.logged.map(({ code }) => code)).toEqual(['provider_id_unusable'])
   })
 
   test('a result that cannot be kept is a doubt, not a second call', async () => {
