@@ -3,7 +3,7 @@ import type { EffectStore } from '../engine/effect-store.js'
 import { type Clock, within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
-import { defaults } from '../kernel/limits.js'
+import { defaults, effectBounds } from '../kernel/limits.js'
 
 /** The steps of the outbox that workers take. */
 export type BoundedEffects<Tx> = Pick<
@@ -26,8 +26,11 @@ export type BoundedEffects<Tx> = Pick<
  * be, which the store sees to.
  */
 export function boundedEffects<Tx>(store: BoundedEffects<Tx>, clock: Clock, events: Emitter): BoundedEffects<Tx> {
-  const timeoutMs = defaults.storeTimeoutMs
-  async function bounded<T>(step: string, ask: () => Promise<T>): Promise<T> {
+  async function bounded<T>(
+    step: string,
+    ask: () => Promise<T>,
+    timeoutMs: number = defaults.storeTimeoutMs,
+  ): Promise<T> {
     const late = () =>
       new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" within ${timeoutMs} ms.`)
     try {
@@ -39,7 +42,7 @@ export function boundedEffects<Tx>(store: BoundedEffects<Tx>, clock: Clock, even
     }
   }
   return {
-    claim: (query) => bounded('effects.claim', () => store.claim(query)),
+    claim: (query) => bounded('effects.claim', () => store.claim(query), effectBounds.claimMs),
     begin: (claim, leaseMs) => bounded('effects.begin', () => store.begin(claim, leaseMs)),
     renew: (claims, leaseMs) => bounded('effects.renew', () => store.renew(claims, leaseMs)),
     record: (claim, result) => bounded('effects.record', () => store.record(claim, result)),

@@ -1,6 +1,6 @@
 import type { EffectAbout } from '../engine/effect-definition.js'
 import type { Clock } from '../kernel/clock.js'
-import { type Failure, failureOf } from './deciding.js'
+import { codeOf, type Failure, failureOf } from './deciding.js'
 import type { Held } from './held.js'
 
 /** How a call ended, if it was made at all. */
@@ -22,7 +22,7 @@ export function called(held: Held, about: EffectAbout<unknown>, clock: Clock): P
       cancel()
       resolve({ kind: 'failed', failure: { of: 'doubt', errorCode } })
     }
-    stopping.onStop = () => inDoubt('claim_lost')
+    stopping.onStop = (reason) => inDoubt(codeOf(reason))
     const cancel = clock.after(kind.timeoutMs, () => {
       inDoubt('timeout')
       stopping.stop(new DOMException('The call took longer than its timeout.', 'TimeoutError'))

@@ -6,7 +6,7 @@ import { passing } from '../kernel/crash-points.js'
 import { isHapaxError } from '../kernel/errors.js'
 import { backoffs, effectBounds } from '../kernel/limits.js'
 import { called } from './calling.js'
-import { afterFailure, beforeCall, codeOf, doubted, type Failure, isPoison } from './deciding.js'
+import { type Age, afterFailure, beforeCall, codeOf, doubted, ended, type Failure, isPoison } from './deciding.js'
 import { ageOf, type Held } from './held.js'
 import type { Holding } from './holding.js'
 import { aboutOf, packed, unpacked } from './packed.js'
@@ -32,13 +32,17 @@ export type Source = 'found' | 'named'
 export async function carriedOut<Tx>(held: Held, source: Source, around: Carrying<Tx>): Promise<Ending> {
   passing('effect.leased')
   const { effect, kind } = held
-  if (isPoison(effect)) return settled(held, { kind: 'dead', errorCode: 'poison' }, around)
+  const { result, providerId } = effect
+  const age = ageOf(held, around.clock.elapsed())
+  if (isPoison(effect, kind)) {
+    const dead = { kind: 'dead', errorCode: 'poison' } as const
+    return settled(held, result === undefined ? ended(kind, age, 'poison') : dead, around)
+  }
   const about = readable(held)
   if (about === undefined) return settled(held, { kind: 'dead', errorCode: 'payload_unreadable' }, around)
-  const { result, providerId } = effect
   if (result !== undefined) return finished(held, { result, providerId }, about, around)
-  if (kind.relay !== undefined && source === 'found') return handedOver(held, about, around)
-  const refused = beforeCall(effect, kind, ageOf(held, around.clock.elapsed()))
+  if (kind.relay !== undefined && source === 'found') return handedOver(held, about, age, around)
+  const refused = beforeCall(effect, kind, age)
   if (refused !== undefined) return settled(held, refused, around)
   return sent(held, about, around)
 }
@@ -69,7 +73,7 @@ async function sent<Tx>(held: Held, about: EffectAbout<unknown>, around: Carryin
     said = packed(held.kind, call.value, log)
   } catch (error) {
     log({ level: 'error', code: 'effect_result_lost', message: (error as Error).message })
-    return settled(held, doubted(held.kind, 'result_lost'), around)
+    return settled(held, doubted('result_lost'), around)
   }
   return finished(held, said, about, around)
 }
@@ -140,18 +144,30 @@ function lost<Tx>({ effect }: Held, { events }: Carrying<Tx>): Ending {
   return 'lost'
 }
 
-/** The row stays the truth: it is due again when whoever has the message should long have carried it out. */
-async function handedOver<Tx>(held: Held, about: EffectAbout<unknown>, around: Carrying<Tx>): Promise<Ending> {
+/**
+ * The row stays the truth: it is given back first, so that whoever gets the message finds it free, and is due again when it
+ * should long have been carried out. Nobody is told for ever.
+ */
+async function handedOver<Tx>(
+  held: Held,
+  about: EffectAbout<unknown>,
+  age: Age,
+  around: Carrying<Tx>,
+): Promise<Ending> {
   const { kind, effect } = held
+  if (age.sinceCreatedMs > kind.withinMs) return settled(held, ended(kind, age, 'not_carried_out'), around)
+  const ending = await settled(held, { kind: 'release', dueInMs: kind.visibilityMs }, around)
+  if (ending !== 'release') return ending
   const message = { effectId: effect.id, kind: kind.name, key: about.key, payload: about.payload }
   try {
     const late = () => new Error('It took too long.')
-    await within(around.clock, kind.timeoutMs, Promise.resolve(kind.relay?.(message)), late)
+    const relayed = Promise.resolve().then(() => kind.relay?.(message))
+    await within(around.clock, kind.timeoutMs, relayed, late)
   } catch (error) {
     const message = `effect "${kind.name}" could not be handed over (${codeOf(error)}); it is tried again.`
     around.log({ level: 'warn', code: 'relay_failed', message })
   }
-  return settled(held, { kind: 'release', dueInMs: kind.visibilityMs }, around)
+  return ending
 }
 
 /** What has happened is worth a few tries to write it down. */

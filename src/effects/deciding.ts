@@ -10,6 +10,8 @@ import { defaults, effectBounds } from '../kernel/limits.js'
 export interface Age {
   readonly sinceCreatedMs: number
   readonly sinceFirstStartedMs: number
+  /** Somebody had it before this claim, and may have called; evidence that nothing landed has that counted anew. */
+  readonly isClaimedBefore: boolean
 }
 
 /** What failed: the call, in one of three ways, or what follows from it once its result is durable. */
@@ -17,7 +19,8 @@ export type Failure = { readonly of: CallFailure | 'apply'; readonly errorCode: 
 
 /**
  * The rule of what follows from a failure. What was answered is answered for good. What was not sent, or is protected by
- * its key, or only has to be applied, is tried again, within bounds. Everything else is a doubt.
+ * its key, or only has to be applied, is tried again, within bounds. Everything else is a doubt, and so is what its key
+ * protected until the bounds were reached: only evidence says whether it was done.
  */
 export function afterFailure(
   effect: StoredEffect,
@@ -30,24 +33,32 @@ export function afterFailure(
   if (failure.of === 'answered') return { kind: 'dead', errorCode }
   const attempt = effect.finished + 1
   const dueInMs = backoffMs(kind.backoff, attempt, chance)
-  if (failure.of === 'doubt' && isForgotten(kind, age.sinceFirstStartedMs + dueInMs)) return doubted(kind, errorCode)
   const isOver = attempt >= kind.attempts || age.sinceCreatedMs + dueInMs > kind.withinMs
-  return isOver ? { kind: 'dead', errorCode } : { kind: 'retry', dueInMs, errorCode }
+  if (failure.of !== 'doubt') return isOver ? { kind: 'dead', errorCode } : { kind: 'retry', dueInMs, errorCode }
+  const mayRepeat = !isOver && !isForgotten(kind, age.sinceFirstStartedMs + dueInMs)
+  return mayRepeat ? { kind: 'retry', dueInMs, errorCode } : doubted(errorCode)
 }
 
 /** What must not be called at all, whatever it was claimed for. */
 export function beforeCall(effect: StoredEffect, kind: EffectKind, age: Age): EffectOutcome | undefined {
   // A doubt that ended in "not landed" is tried again, but not for ever.
-  if (effect.finished >= kind.attempts) return { kind: 'dead', errorCode: effect.errorCode ?? 'exhausted' }
+  if (effect.finished >= kind.attempts) return ended(kind, age, effect.errorCode ?? 'exhausted')
   const mayBeKnown = kind.honoursKeyMs !== undefined
-  if (mayBeKnown && isForgotten(kind, age.sinceFirstStartedMs)) return doubted(kind, 'key_forgotten')
+  if (mayBeKnown && isForgotten(kind, age.sinceFirstStartedMs)) return doubted('key_forgotten')
   return undefined
 }
 
-/** One that ends its worker each time is started again and again, and never finished. */
-export function isPoison(effect: StoredEffect): boolean {
-  return unsettled(effect) >= effectBounds.poison
+/**
+ * One that ends its worker each time is started again and again, and never finished. Where nothing was called, most claims
+ * that were not settled are replies that a store lost: it takes many to hold them against the effect.
+ */
+export function isPoison(effect: StoredEffect, kind: EffectKind): boolean {
+  const mayEndWorkers = kind.honoursKeyMs !== undefined || effect.result !== undefined || effect.errorCode === leaseOver
+  return unsettled(effect) >= (mayEndWorkers ? effectBounds.poison : effectBounds.uncalled)
 }
+
+/** What the store says of a call that began, and whose worker was not heard of again. */
+const leaseOver = 'in_progress_lock_expired'
 
 /** How many claims before this one were never settled. */
 export function unsettled({ started, finished }: StoredEffect): number {
@@ -59,9 +70,16 @@ export function isForgotten({ honoursKeyMs, timeoutMs }: EffectKind, sinceFirstS
   return honoursKeyMs === undefined || sinceFirstStartedMs + timeoutMs > honoursKeyMs - effectBounds.keyMarginMs
 }
 
-export function doubted(kind: EffectKind, errorCode: string): EffectOutcome {
-  const reconcileAfterMs = kind.lookup === undefined ? undefined : defaults.reconcileAfterMs
-  return { kind: 'unknown', reconcileAfterMs, errorCode }
+/** Every doubt is looked at once: somebody may have said already how it ended, also where nobody can be asked. */
+export function doubted(errorCode: string): EffectOutcome {
+  return { kind: 'unknown', reconcileAfterMs: defaults.reconcileAfterMs, errorCode }
+}
+
+/** What is not tried any more, though nothing was sent this time: dead, unless a claim before this one may have called. */
+export function ended(kind: EffectKind, age: Age, errorCode: string): EffectOutcome {
+  // Where keys are not honoured, a call that began is in doubt until evidence says that it did not land.
+  const mayHaveLanded = kind.honoursKeyMs !== undefined && age.isClaimedBefore
+  return mayHaveLanded ? doubted(errorCode) : { kind: 'dead', errorCode }
 }
 
 /** What an error of a call means; a judge that fails leaves it in doubt. */

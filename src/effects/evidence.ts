@@ -20,8 +20,8 @@ export function countsFrom({ doubtedAt = Number.POSITIVE_INFINITY }: StoredEffec
 }
 
 /**
- * What others said about an effect. That it landed is believed at any time, once it is said with the result that has to be
- * applied, or when there is nobody who knows it; that it did not, only if it was said late enough.
+ * What others said about an effect. That it landed is believed at any time, but where something follows from the result
+ * only together with it; that it did not, only if it was said late enough.
  */
 export function testified(
   effect: StoredEffect,
@@ -36,8 +36,9 @@ export function testified(
   }
   const bare = said.findLast(({ says }) => says === 'landed')
   if (bare !== undefined) {
-    const needsResult = kind.apply !== undefined && kind.lookup !== undefined
-    return needsResult ? undefined : { kind: 'landed', by: bare.by, result: new Uint8Array(), providerId: undefined }
+    return kind.apply !== undefined
+      ? undefined
+      : { kind: 'landed', by: bare.by, result: new Uint8Array(), providerId: undefined }
   }
   const not = said.findLast(({ says, at }) => says === 'not_landed' && at >= countsFrom(effect, kind))
   return not === undefined ? undefined : { kind: 'not_landed', by: not.by }

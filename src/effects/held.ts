@@ -37,8 +37,10 @@ export function heldOf(effect: StoredEffect, kind: EffectKind, askedAt: number, 
 /** Counted from before the claim was sent: an effect is never taken to be younger than it is. */
 export function ageOf({ effect, askedAt, claimedAt }: Held, elapsed: number): Age {
   const storeTime = claimedAt + (elapsed - askedAt)
+  const { createdAt, firstStartedAt = claimedAt } = effect
   return {
-    sinceCreatedMs: storeTime - effect.createdAt,
-    sinceFirstStartedMs: storeTime - (effect.firstStartedAt ?? storeTime),
+    sinceCreatedMs: storeTime - createdAt,
+    sinceFirstStartedMs: storeTime - firstStartedAt,
+    isClaimedBefore: firstStartedAt < claimedAt,
   }
 }

@@ -39,13 +39,18 @@ function providerIdOf(kind: EffectKind, result: unknown, log: Log): string | und
   if (kind.providerId === undefined) return undefined
   try {
     const id = kind.providerId(result)
-    if (id === undefined || (typeof id === 'string' && id.length <= limits.keyLength)) return id
+    if (id === undefined || isUsable(id)) return id
   } catch {
     // Told below.
   }
   const message = `providerId of effect "${kind.name}" gave no text of up to ${limits.keyLength} characters.`
   log({ level: 'warn', code: 'provider_id_unusable', message })
   return undefined
+}
+
+/** PostgreSQL keeps no text with a NUL in it. */
+function isUsable(id: unknown): id is string {
+  return typeof id === 'string' && id.length <= limits.keyLength && !id.includes('\0')
 }
 
 function unkept(kind: EffectKind, why: string, cause?: unknown): HapaxError {

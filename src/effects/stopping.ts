@@ -4,7 +4,7 @@
  */
 export class Stopping {
   /** Who is told, while a call runs. */
-  onStop = nothing
+  onStop: (reason: Error) => void = nothing
   #reason: Error | undefined
   #controller: AbortController | undefined
 
@@ -21,7 +21,7 @@ export class Stopping {
   stop(reason: Error): void {
     if (this.#reason !== undefined) return
     this.#reason = reason
-    this.onStop()
+    this.onStop(reason)
     this.#controller?.abort(reason)
   }
 }

@@ -1,14 +1,14 @@
 import { backoffMs } from '../kernel/backoff.js'
 import { sleep } from '../kernel/clock.js'
 import { backoffs, defaults, effectBounds, limits } from '../kernel/limits.js'
-import { carriedOut, type Ending, type Source } from './carrying.js'
+import { carriedOut, type Ending } from './carrying.js'
 import { crew } from './crew.js'
 import { type Held, heldOf } from './held.js'
 import { holding } from './holding.js'
 import { rest } from './rest.js'
 import { settling } from './settling.js'
 import { subjectOf, surroundingsOf } from './surroundings.js'
-import { isSuspect, oneByOne } from './suspects.js'
+import { suspects } from './suspects.js'
 import { type EffectWorkerOptions, leaseOf, wholeNumber } from './worker-options.js'
 
 /** What a pass did. */
@@ -50,10 +50,16 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
   const settle = settling(around)
   const carrying = { ...around, leaseMs, holding: leases, settle }
   const hands = crew(concurrency, (held) => carriedOut(held, 'found', carrying))
-  const apart = oneByOne(settle, (id) => (isDraining ? Promise.resolve('busy' as const) : carryOut(id, 'found')))
+  const apart = suspects({
+    most: Math.ceil(batch / 2),
+    settle,
+    claim: named,
+    carryOut: (held) => carry(held, (alone) => carriedOut(alone, 'found', carrying)),
+  })
   const pause = rest(clock)
   let onEnded = () => {}
   let isDraining = false
+  let givenBack: Promise<unknown> = Promise.resolve()
 
   async function claimed(query: {
     readonly limit: number
@@ -80,30 +86,37 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
   }
 
   function take(held: Held): Promise<Ending | 'busy'> {
-    return isSuspect(held.effect) ? apart(held) : carry(held, hands.take)
+    return apart.isSuspect(held.effect) ? apart.take(held).finally(() => onEnded()) : carry(held, hands.take)
   }
 
-  async function carryOut(effectId: number, source: Source): Promise<Ending | 'busy'> {
-    const [held] = await claimed({ limit: 1, ids: [effectId] })
-    return held === undefined ? 'busy' : carry(held, (named) => carriedOut(named, source, carrying))
+  /** Once it drains, nothing begins: what a claim that was on its way brings is given back. */
+  async function begun(found: readonly Held[]): Promise<readonly Held[]> {
+    if (!isDraining) return found
+    await Promise.all(found.map((held) => settle(held, { kind: 'release' })))
+    return []
   }
 
-  /** What was begun and left alone is in doubt from here on. Where nobody can be asked, it is for a person. */
+  async function named(id: number): Promise<Held | undefined> {
+    if (isDraining) return undefined
+    const [held] = await begun(await claimed({ limit: 1, ids: [id] }))
+    return held
+  }
+
+  function heldNow(): number {
+    return leases.size + apart.size
+  }
+
+  /** What was begun and left alone is in doubt from here on. */
   async function sweep(): Promise<void> {
-    for (const effect of await store.sweep(limits.batch)) {
+    for (const effect of await store.sweep(limits.batch))
       events.emit('effect_doubted', () => ({ ...subjectOf(effect), errorCode: effect.errorCode ?? 'lease_over' }))
-      const kind = effects.kinds.get(effect.kind)
-      if (kind !== undefined && kind.lookup === undefined) {
-        await store.postpone(effect, { looks: 0, afterMs: undefined })
-      }
-    }
   }
 
   /** Takes as much as there is room for, and waits only for the taking. */
   async function intake(): Promise<number> {
-    const room = batch - leases.size
+    const room = batch - heldNow()
     if (room <= 0) return 0
-    const found = await claimed({ limit: room })
+    const found = await begun(await claimed({ limit: room }))
     for (const held of found) take(held).catch(tellOfBug)
     return found.length
   }
@@ -115,11 +128,11 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
 
   /** Waits until so few are held, but no longer than `ms`. */
   async function fewerThan(count: number, ms: number, signal?: AbortSignal): Promise<void> {
-    if (leases.size < count) return
+    if (heldNow() < count) return
     const enough = new AbortController()
     const stop = () => enough.abort()
     onEnded = () => {
-      if (leases.size < count) stop()
+      if (heldNow() < count) stop()
     }
     signal?.addEventListener('abort', stop)
     if (signal?.aborted !== true) await sleep(clock, ms, enough.signal)
@@ -127,10 +140,15 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
     onEnded = () => {}
   }
 
-  async function drain(): Promise<void> {
+  /** Those whose turn has not come leave the crew released, and the store is told so. */
+  function stopTaking(): void {
     isDraining = true
-    // They leave the crew released, and the store is told so.
-    await Promise.all(hands.dismiss().map((held) => settle(held, { kind: 'release' })))
+    givenBack = Promise.all([givenBack, ...hands.dismiss().map((held) => settle(held, { kind: 'release' }))])
+  }
+
+  async function drain(): Promise<void> {
+    stopTaking()
+    await givenBack
     await fewerThan(1, defaults.drainMs)
     leases.abandon()
     await fewerThan(1, defaults.lastWordsMs)
@@ -152,6 +170,7 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
     },
     async run(signal) {
       isDraining = false
+      signal.addEventListener('abort', stopTaking, { once: true })
       let failures = 0
       let sweptAt = Number.NEGATIVE_INFINITY
       while (!signal.aborted) {
@@ -162,7 +181,7 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
           }
           const taken = await intake()
           failures = 0
-          if (taken === 0 && leases.size < batch) await pause.pause(idleMs(chance.fraction()), signal)
+          if (taken === 0 && heldNow() < batch) await pause.pause(idleMs(chance.fraction()), signal)
           // The next are asked for while the last of these are settled.
           else await fewerThan(Math.floor(batch / 2) + 1, effectBounds.sweepMs, signal)
         } catch {
@@ -173,7 +192,10 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
       await drain()
     },
     nudge: pause.nudge,
-    carryOut: (effectId) => carryOut(effectId, 'named'),
+    async carryOut(effectId) {
+      const held = await named(effectId)
+      return held === undefined ? 'busy' : carry(held, (one) => carriedOut(one, 'named', carrying))
+    },
   }
 }
 

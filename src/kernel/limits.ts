@@ -236,6 +236,8 @@ export const effectBounds = {
   keyMarginMs: 5 * minute,
   /** Claims of one effect that were never settled: more than this, and it is the effect that ends its workers. */
   poison: 5,
+  /** The same of one that was never called: a store that loses its replies for minutes must not kill what it holds. */
+  uncalled: 100,
   /** From so many on it is carried out by itself, so that nothing that lies beside it is taken for it. */
   suspicious: 2,
   /** When a suspect is due again that was given back to be claimed by itself, should that not happen. */
@@ -248,6 +250,8 @@ export const effectBounds = {
   idleMs: second,
   /** How often leases that ran out are looked for: a lease is longer. */
   sweepMs: 5 * second,
+  /** A claim is waited for as long as any store does by itself: a reply that nobody hears leaves what it leased to its lease. */
+  claimMs: 30 * second,
   /** Steps of the store that are tried for one effect, before its lease is left to run out. */
   storeTries: 5,
   /** How often a reconciler looks for doubts whose time has come: people wait for some of them. */

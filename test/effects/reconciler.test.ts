@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { effectBounds } from '../../src/kernel/limits.js'
-import { type Definition, failure, type Given, given, provider } from './given.js'
+import { type Definition, failure, type Given, given, kind, provider } from './given.js'
 
 let it: Given
 beforeEach(async () => {
@@ -104,6 +104,43 @@ describe('an effect in doubt', () => {
     expect(asked).toBe(0)
     expect(it.heard.at(-1)).toMatchObject({ name: 'effect_reconciled', event: { by: 'webhook:airtm', says: 'landed' } })
     expect(await it.effect(id)).toMatchObject({ state: 'ready', result: expect.anything() })
+  })
+
+  test('ends by what was said before it began, though nobody can be asked', async () => {
+    const [id = 0] = await it.write({})
+    const { downstreamKey } = await it.effect(id)
+    const result = new TextEncoder().encode('1')
+    const said = { downstreamKey, says: 'landed', result, by: 'webhook:airtm', why: 'paid', at: 1 } as const
+    const definition = { call: provider(failure('ECONNRESET')).call }
+    await it.worker(definition).runOnce()
+    const reconciler = it.reconciler(definition, { testimonies: async () => [said] })
+    expect(await reconciler.runOnce()).toMatchObject({ looked: 1, landed: 1 })
+  })
+
+  test('and so does one that a worker left behind; where nobody said anything it is for a person', async () => {
+    const ids = await it.write({}, {})
+    const claimed = await it.store.claim({ kinds: [kind], limit: 2, leaseMs: 1_000 })
+    for (const claim of claimed) await it.store.begin(claim, 1_000)
+    await it.advance(1_001)
+    const definition = { call: provider('ok').call }
+    await it.worker(definition).runOnce()
+    const [first, second] = await Promise.all(ids.map((id) => it.effect(id)))
+    if (first === undefined || second === undefined) throw new Error('there are two')
+    const { downstreamKey } = first
+    const said = { downstreamKey, says: 'landed', by: 'webhook:airtm', why: 'paid', at: 1 } as const
+    const reconciler = it.reconciler(definition, { testimonies: async () => [said] })
+    expect(await reconciler.runOnce()).toMatchObject({ looked: 2, landed: 1, unresolved: 1 })
+    expect(await it.effect(second.id)).toMatchObject({ state: 'unknown', reconcileAfter: undefined })
+  })
+
+  test('is for a person where it landed, its result is to be applied, and nobody knows it', async () => {
+    const definition: Definition = { call: provider(failure('ECONNRESET')).call, apply: () => {} }
+    const id = await doubted(definition)
+    const { downstreamKey } = await it.effect(id)
+    const said = { downstreamKey, says: 'landed', by: 'webhook:airtm', why: 'paid', at: 1 } as const
+    const reconciler = it.reconciler(definition, { testimonies: async () => [said] })
+    expect(await reconciler.runOnce()).toMatchObject({ landed: 0, unresolved: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown', result: undefined })
   })
 
   test('does not end by a "not landed" that was said too early', async () => {

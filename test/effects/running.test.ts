@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { bullmqRelay, effects, httpRelay, pgBossRelay, type RelayMessage, systemClock } from 'hapax'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { defaults } from '../../src/kernel/limits.js'
 import { bounded, gate, until } from '../support/waiting.js'
-import { type Given, given, kind, provider } from './given.js'
+import { failure, type Given, given, kind, provider } from './given.js'
 
 let it: Given
 beforeEach(async () => {
@@ -55,6 +56,100 @@ describe('a worker that runs', () => {
   })
 })
 
+describe('once a worker is told to stop', () => {
+  test('nothing begins, though a claim was on its way', async () => {
+    const [id = 0] = await it.write({})
+    const asked = gate()
+    const go = gate()
+    const store: typeof it.store = {
+      ...it.store,
+      async claim(query) {
+        const found = await it.store.claim(query)
+        asked.open()
+        await go.opened
+        return found
+      },
+    }
+    const stop = new AbortController()
+    const { call, keys } = provider('ok')
+    const running = it.worker({ call, ...honouring }, { store }).run(stop.signal)
+    await asked.opened
+    stop.abort()
+    go.open()
+    await bounded(running, 'the worker to stop')
+    expect(keys).toEqual([])
+    expect(await it.effect(id)).toMatchObject({ state: 'ready', started: 0 })
+  })
+
+  test('nothing begins in the place of what ends meanwhile', async () => {
+    await it.write({}, {})
+    const begun = gate()
+    const end = gate()
+    const asked = gate()
+    const go = gate()
+    let claims = 0
+    const store: typeof it.store = {
+      ...it.store,
+      async claim(query) {
+        if (++claims > 1) {
+          asked.open()
+          await go.opened
+        }
+        return it.store.claim(query)
+      },
+    }
+    let calls = 0
+    const call = async () => {
+      calls++
+      begun.open()
+      await end.opened
+    }
+    const stop = new AbortController()
+    const worker = it.worker({ call, ...honouring }, { store, concurrency: 1, clock: systemClock })
+    const running = worker.run(stop.signal)
+    await begun.opened
+    await asked.opened
+    stop.abort()
+    end.open()
+    await until(
+      () => it.store.list({ state: 'leased', limit: 9 }),
+      ({ effects }) => effects.length === 0,
+    )
+    go.open()
+    await bounded(running, 'the worker to stop')
+    expect(calls).toBe(1)
+  })
+})
+
+test('a call that outlasts the end of its worker is told so, and its effect says why it is in doubt', async () => {
+  const [id = 0] = await it.write({})
+  const begun = gate()
+  let reason: unknown
+  const call = ({ signal }: { readonly signal: AbortSignal }) =>
+    new Promise(() => {
+      signal.addEventListener('abort', () => {
+        reason = signal.reason
+      })
+      begun.open()
+    })
+  const stop = new AbortController()
+  const running = it.worker({ call, timeout: '5m' }).run(stop.signal)
+  await begun.opened
+  stop.abort()
+  // Its end is told in steps, so that the clock is moved until it has heard of it.
+  await until(
+    async () => {
+      await it.clock.advance(defaults.drainMs)
+      return it.effect(id)
+    },
+    ({ state }) => state === 'unknown',
+  )
+  await it.clock.advance(defaults.lastWordsMs)
+  await bounded(running, 'the worker to stop')
+  expect(reason).toMatchObject({ code: 'engine_closed' })
+  expect(await it.effect(id)).toMatchObject({ errorCode: 'engine_closed' })
+})
+
 describe('a kind that is relayed', () => {
   test('is handed over, stays ready, is carried out by id, and is handed over again if nobody does', async () => {
     const [id = 0] = await it.write({})
@@ -75,6 +170,42 @@ describe('a kind that is relayed', () => {
     expect(await worker.carryOut(id)).toBe('done')
     expect(await worker.carryOut(id)).toBe('busy')
     expect(keys).toEqual([downstreamKey])
+  })
+
+  test('is carried out once by a consumer that works before it acknowledges', async () => {
+    const [id = 0] = await it.write({})
+    const { call, keys } = provider('ok')
+    const said: unknown[] = []
+    const relay = async ({ effectId }: RelayMessage) => void said.push(await worker.carryOut(effectId))
+    const worker = it.worker({ call, relay, visibility: '1m', ...honouring })
+    await worker.runOnce()
+    await it.advance(60_000)
+    expect(await worker.runOnce()).toMatchObject({ claimed: 0 })
+    expect(said).toEqual(['done'])
+    expect(keys).toHaveLength(1)
+    expect(await it.effect(id)).toMatchObject({ state: 'done' })
+  })
+
+  test('is not handed over where that it was given back is not durable', async () => {
+    await it.write({})
+    let sent = 0
+    const store: typeof it.store = { ...it.store, settle: async (all) => all.map(() => false) }
+    const relay = async () => void sent++
+    await it.worker({ call: provider('ok').call, relay, ...honouring }, { store }).runOnce()
+    expect(sent).toBe(0)
+  })
+
+  test('is not handed over for ever: it is dead, or in doubt where somebody may have called', async () => {
+    const [idle = 0, called = 0] = await it.write({}, {})
+    const relay = async () => {}
+    const { call } = provider(failure('ECONNRESET'))
+    const worker = it.worker({ call, relay, visibility: '1m', retry: { within: '1h' }, ...honouring })
+    await worker.runOnce()
+    expect(await worker.carryOut(called)).toBe('retry')
+    await it.advance(3_600_001)
+    expect(await worker.runOnce()).toMatchObject({ dead: 1, unknown: 1 })
+    expect(await it.effect(idle)).toMatchObject({ state: 'dead', errorCode: 'not_carried_out' })
+    expect(await it.effect(called)).toMatchObject({ state: 'unknown', errorCode: 'not_carried_out' })
   })
 
   test('survives a relay that fails', async () => {

@@ -1,7 +1,7 @@
 import { systemClock } from 'hapax'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { effectBounds } from '../../src/kernel/limits.js'
-import { gate } from '../support/waiting.js'
+import { gate, until } from '../support/waiting.js'
 import { failure, type Given, given, kind, provider } from './given.js'
 
 let it: Given
@@ -64,7 +64,7 @@ describe('an effect', () => {
       await worker.runOnce()
       await it.advance(30 * 60_000)
     }
-    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter: undefined })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown', errorCode: 'ECONNRESET' })
     expect(keys).toHaveLength(48)
     expect(it.names().at(-1)).toBe('effect_doubted')
   })
@@ -91,18 +91,12 @@ describe('to a provider that honours no keys', () => {
     expect(during).toBe('doubt')
   })
 
-  test('an error is a doubt at once, for a person where nobody can be asked', async () => {
+  test('an error is a doubt at once, which is looked at once though nobody can be asked', async () => {
     const [id = 0] = await it.write({})
     const { call } = provider(failure('ECONNRESET'))
     expect(await it.worker({ call }).runOnce()).toMatchObject({ unknown: 1 })
-    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter: undefined, errorCode: 'ECONNRESET' })
-  })
-
-  test('and for the reconciler where there is a lookup', async () => {
-    const [id = 0] = await it.write({})
-    const { call } = provider(failure('ECONNRESET'))
-    await it.worker({ call, lookup: () => undefined }).runOnce()
-    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter: it.clock.now() })
+    const reconcileAfter = it.clock.now()
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter, errorCode: 'ECONNRESET' })
   })
 
   test('what was not sent is tried again, and what was answered never', async () => {
@@ -150,7 +144,7 @@ describe('to a provider that honours no keys', () => {
     await it.advance(1_001)
     const { call, keys } = provider('ok')
     expect(await it.worker({ call }).runOnce()).toMatchObject({ claimed: 0 })
-    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter: undefined })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter: it.clock.now() })
     expect(keys).toEqual([])
     expect(it.names()).toEqual(['effect_doubted'])
   })
@@ -250,10 +244,10 @@ describe('a lease', () => {
 })
 
 describe('retries', () => {
-  test('end after so many attempts, in a dead letter', async () => {
+  test('of what was never sent end after so many attempts, in a dead letter', async () => {
     const [id = 0] = await it.write({})
     const { call, keys } = provider(failure('down'))
-    const worker = it.worker({ call, ...honouring, retry: { attempts: 3 } })
+    const worker = it.worker({ call, ...honouring, classify: () => 'not_sent', retry: { attempts: 3 } })
     for (let pass = 0; pass < 5; pass++) {
       await worker.runOnce()
       await it.advance(60_000)
@@ -261,6 +255,41 @@ describe('retries', () => {
     expect(keys).toHaveLength(3)
     expect(await it.effect(id)).toMatchObject({ state: 'dead', errorCode: 'down' })
     expect(it.names().at(-1)).toBe('effect_dead')
+  })
+
+  test('of what may have landed end in a doubt, which evidence ends', async () => {
+    const [id = 0] = await it.write({})
+    const { call, keys } = provider(failure('ECONNRESET'))
+    let landed = false
+    const lookup = () => (landed ? { landed, result: 'ok' } : undefined)
+    const definition = { call, lookup, ...honouring, retry: { attempts: 2 } } as const
+    const worker = it.worker(definition)
+    await worker.runOnce()
+    await it.advance(60_000)
+    expect(await worker.runOnce()).toMatchObject({ unknown: 1, dead: 0 })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter: it.clock.now() })
+    landed = true
+    expect(await it.reconciler(definition).runOnce()).toMatchObject({ landed: 1 })
+    expect(await worker.runOnce()).toMatchObject({ done: 1 })
+    expect(keys).toHaveLength(2)
+  })
+
+  test('of what may have landed end in a dead letter once evidence says that it did not', async () => {
+    const [id = 0] = await it.write({})
+    const { call, keys } = provider(failure('ECONNRESET'))
+    const definition = {
+      call,
+      lookup: () => ({ landed: false }) as const,
+      ...honouring,
+      retry: { attempts: 1 },
+    } as const
+    const worker = it.worker(definition)
+    expect(await worker.runOnce()).toMatchObject({ unknown: 1 })
+    await it.advance(60_000)
+    expect(await it.reconciler(definition).runOnce()).toMatchObject({ notLanded: 1 })
+    expect(await worker.runOnce()).toMatchObject({ dead: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'dead', errorCode: 'ECONNRESET' })
+    expect(keys).toHaveLength(1)
   })
 
   test('end when it was written too long ago', async () => {
@@ -271,10 +300,10 @@ describe('retries', () => {
     await it.advance(40 * 60_000)
     await worker.runOnce()
     expect(keys).toHaveLength(2)
-    expect(await it.effect(id)).toMatchObject({ state: 'dead' })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown' })
   })
 
-  test('of one that ends its worker each time stop, and others go on', async () => {
+  test('of one that ends its worker each time stop, in a doubt, and others go on', async () => {
     const [bad = 0, good = 0] = await it.write({ kind: 'bad' }, { kind: 'good' })
     for (let death = 0; death < effectBounds.poison; death++) {
       await it.store.claim({ kinds: ['bad'], limit: 1, leaseMs: 1_000 })
@@ -282,10 +311,40 @@ describe('retries', () => {
     }
     const { call, keys } = provider('ok')
     const worker = it.workerOf({ bad: { call, ...honouring }, good: { call, ...honouring } })
-    expect(await worker.runOnce()).toMatchObject({ dead: 1, done: 1 })
+    expect(await worker.runOnce()).toMatchObject({ unknown: 1, done: 1 })
     expect(keys).toHaveLength(1)
-    expect(await it.effect(bad)).toMatchObject({ state: 'dead', errorCode: 'poison' })
+    expect(await it.effect(bad)).toMatchObject({ state: 'unknown', errorCode: 'poison' })
     expect(await it.effect(good)).toMatchObject({ state: 'done' })
+  })
+
+  test('of one that ends its worker after evidence that it did not land, again and again, stop as well', async () => {
+    const [id = 0] = await it.write({})
+    for (let death = 0; death < effectBounds.poison; death++) {
+      const [claimed] = await it.store.claim({ kinds: [kind], limit: 1, leaseMs: 1_000 })
+      if (claimed === undefined) throw new Error('nothing was claimed')
+      await it.store.begin(claimed, 1_000)
+      await it.advance(1_001)
+      const worker = it.worker({ call: () => 1 })
+      expect(await worker.runOnce()).toMatchObject({ claimed: 0 })
+      await it.advance(60_000)
+      await it.reconciler({ call: () => 1, lookup: () => ({ landed: false }) }).runOnce()
+    }
+    const { call, keys } = provider('ok')
+    expect(await it.worker({ call }).runOnce()).toMatchObject({ dead: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'dead', errorCode: 'poison' })
+    expect(keys).toEqual([])
+  })
+
+  test('are not held against an effect that was never called, because the replies to its claims were lost', async () => {
+    const [id = 0] = await it.write({})
+    for (let lost = 0; lost < effectBounds.poison; lost++) {
+      await it.store.claim({ kinds: [kind], limit: 1, leaseMs: 1_000 })
+      await it.advance(1_001)
+    }
+    const { call, keys } = provider('ok')
+    expect(await it.worker({ call }).runOnce()).toMatchObject({ done: 1 })
+    expect(keys).toHaveLength(1)
+    expect(await it.effect(id)).toMatchObject({ state: 'done' })
   })
 })
 
@@ -304,6 +363,90 @@ describe('those that were leased together by workers that died', () => {
     expect(await it.worker({ call, ...honouring }).runOnce()).toMatchObject({ claimed: 3, done: 3 })
     expect(leasedDuringCalls).toEqual([1, 1, 1])
     for (const id of ids) expect(await it.effect(id)).toMatchObject({ state: 'done', started: 3 })
+  })
+})
+
+describe('a suspect', () => {
+  const notSent = {
+    classify: () => 'not_sent' as const,
+    retry: { first: '100h', max: '100h', within: '900d' },
+  } as const
+  async function suspicious(...ids: readonly number[]): Promise<void> {
+    for (let death = 0; death < effectBounds.suspicious; death++) {
+      await it.store.claim({ kinds: [kind], limit: ids.length, leaseMs: 1_000 })
+      await it.advance(1_001)
+    }
+  }
+
+  test('that is found again while it waits for its turn is carried out once, and then waits as others do', async () => {
+    const ids = await it.write({}, {}, {})
+    await suspicious(...ids)
+    const begun = gate()
+    const go = gate()
+    const keys: string[] = []
+    const call = async ({ key }: { readonly key: string }) => {
+      keys.push(key)
+      begun.open()
+      await go.opened
+      throw failure('refused')
+    }
+    const worker = it.worker({ call, timeout: '10s', ...notSent })
+    const first = worker.runOnce()
+    await begun.opened
+    await it.advance(effectBounds.suspectMs)
+    const second = worker.runOnce()
+    await until(
+      () => it.store.list({ state: 'ready', limit: 9 }),
+      ({ effects }) => effects.filter(({ dueAt }) => dueAt > it.clock.now()).length === 2,
+    )
+    go.open()
+    expect(await first).toMatchObject({ claimed: 3, retried: 3 })
+    expect(await second).toMatchObject({ claimed: 2, retried: 0 })
+    expect(new Set(keys).size).toBe(3)
+    expect(keys).toHaveLength(3)
+    expect(await worker.runOnce()).toMatchObject({ claimed: 0 })
+  })
+
+  test('that another worker carried out meanwhile is due when that one said', async () => {
+    const ids = await it.write({}, {})
+    await suspicious(...ids)
+    const begun = gate()
+    const go = gate()
+    let calls = 0
+    const call = async () => {
+      calls++
+      begun.open()
+      await go.opened
+      throw failure('refused')
+    }
+    const pass = it.worker({ call, ...notSent }).runOnce()
+    await begun.opened
+    const [second] = await it.store.claim({ kinds: [kind], ids: [ids[1] ?? 0], limit: 1, leaseMs: 1_000 })
+    if (second === undefined) throw new Error('it was not to be had')
+    await it.store.settle([{ claim: second, outcome: { kind: 'retry', dueInMs: day, errorCode: 'refused' } }])
+    go.open()
+    expect(await pass).toMatchObject({ claimed: 2, retried: 1 })
+    expect(calls).toBe(1)
+    expect(await it.effect(second.id)).toMatchObject({ state: 'ready', dueAt: it.clock.now() + day, fence: 5 })
+  })
+
+  test('that did not end its worker is none any more', async () => {
+    const ids = await it.write({}, {})
+    await suspicious(...ids)
+    let underWay = 0
+    let most = 0
+    const call = async () => {
+      most = Math.max(most, ++underWay)
+      await new Promise((resolve) => setImmediate(resolve))
+      underWay--
+      throw failure('refused')
+    }
+    const worker = it.worker({ call, ...notSent })
+    expect(await worker.runOnce()).toMatchObject({ retried: 2 })
+    expect(most).toBe(1)
+    await it.advance(5 * day)
+    expect(await worker.runOnce()).toMatchObject({ retried: 2 })
+    expect(most).toBe(2)
   })
 })
 
@@ -364,6 +507,17 @@ describe('what an effect leads to', () => {
     expect(keys).toEqual([])
     expect(applied).toEqual([{ id: 'esc_4' }])
     expect(await it.effect(id)).toMatchObject({ state: 'done', providerId: 'esc_4' })
+  })
+
+  test.each([
+    ['holds a NUL', 'esc\u00001'],
+    ['is too long', 'x'.repeat(256)],
+  ])('a provider id that %s is left out, and told', async (_, text) => {
+    const [id = 0] = await it.write({})
+    const worker = it.worker({ call: () => text, providerId: (result) => result as string, ...honouring })
+    expect(await worker.runOnce()).toMatchObject({ done: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'done', providerId: undefined })
+    expect(it.logged.map(({ code }) => code)).toEqual(['provider_id_unusable'])
   })
 
   test('a result that cannot be kept is a doubt, not a second call', async () => {
