@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { engine } from 'hapax'
+import { type EffectCall, effects, engine } from 'hapax'
 import { sqliteStore } from 'hapax/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { bounded, until } from '../support/waiting.js'
@@ -191,6 +191,90 @@ test('a doubt that the provider does not have is told: exit 0 while it is young,
   expect(old.code).toBe(1)
   expect(old.stdout).toMatch(new RegExp(`1 we do not know, and the provider does not have:\\n {2}${doubt}`))
 })
+
+test('hapax work carries out effects, finds out about one in doubt, and SIGTERM ends it: exit 0', async () => {
+  const { directory, write, effectStates } = await applicationWithEffects()
+  await write('sent')
+  await write('doubted')
+  const working = started(['work', './hapax.mjs'], directory)
+  await working.says(
+    /^hapax works on \.\/hapax\.mjs: sweeper, reconciler, effectReconciler, resumer, effects, reaper\n/,
+  )
+  await working.says(/called sent\n/)
+  await working.says(/effectReconciler: 1 landed\n/)
+  await until(effectStates, (states) => states.every((state) => state === 'done'), 'both to be done')
+  working.child.kill('SIGTERM')
+  expect(await working.code()).toBe(0)
+  expect(working.stdout()).toMatch(/hapax stops: what runs may finish\n$/)
+  expect(working.stdout().match(/called doubted/g)).toHaveLength(1)
+})
+
+test('hapax work lets the call of an effect finish before it ends, and keeps its result', async () => {
+  const { directory, write, effectStates } = await applicationWithEffects()
+  await write('slow')
+  const working = started(['work', './hapax.mjs', '--only', 'effects'], directory)
+  await working.says(/^hapax works on \.\/hapax\.mjs: effects\n/)
+  await working.says(/called slow\n/)
+  working.child.kill('SIGTERM')
+  expect(await working.code()).toBe(0)
+  expect(await effectStates()).toEqual(['done'])
+})
+
+test('hapax work --once carries out what is due, and a later one finds out about the doubt that it left', async () => {
+  const { directory, write, effectStates } = await applicationWithEffects()
+  await write('sent')
+  await write('doubted')
+  const once = hapax(['work', './hapax.mjs', '--once'], directory)
+  expect(once.code).toBe(0)
+  expect(once.stdout).toMatch(/effects: 2 claimed, 1 done, 1 unknown\n/)
+  expect(await effectStates()).toEqual(['done', 'unknown'])
+  await until(
+    async () => hapax(['work', './hapax.mjs', '--once', '--only', 'effectReconciler,effects'], directory).stdout,
+    (said) => /effectReconciler: 1 landed\neffects: 1 claimed, 1 done\n/.test(said),
+    'the doubt to be looked at',
+  )
+  expect(await effectStates()).toEqual(['done', 'done'])
+})
+
+/** One whose module has effects. The provider has done what is in doubt, and says so when it is asked. */
+async function applicationWithEffects() {
+  const directory = mkdtempSync(join(tmpdir(), 'hapax-work-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  writeFileSync(
+    join(directory, 'hapax.mjs'),
+    `import { effects, engine } from '${root}dist/index.js'
+import { sqliteStore } from '${root}dist/stores/sqlite/index.js'
+const receipt = {
+  async call({ payload }) {
+    console.log('called ' + payload)
+    if (payload === 'doubted') throw new Error('socket hang up')
+    if (payload === 'slow') await new Promise((resolve) => setTimeout(resolve, 700))
+    return { id: payload }
+  },
+  lookup: ({ payload }) => ({ landed: true, result: { id: payload } }),
+}
+export const hapax = engine({ store: sqliteStore({ path: 'a.db' }), effects: effects({ 'receipt.send': receipt }) })
+`,
+  )
+  const store = sqliteStore({ path: join(directory, 'a.db') })
+  // Who writes an effect needs its name alone: the module carries it out.
+  const outbox = effects({ 'receipt.send': { call: ({ payload }: EffectCall<string>) => payload } })
+  const made = engine({ store, effects: outbox })
+  await made.open()
+  onTestFinished(() => made.close())
+  const policy = made.policy({ name: 'payments.create', retention: '1d' })
+  return {
+    directory,
+    write: (payload: string) =>
+      made.run({ scope: 'acme', key: payload, input: payload, policy }, (work) =>
+        work.commit(({ effect }) => {
+          effect('receipt.send', payload)
+          return { paid: true }
+        }),
+      ),
+    effectStates: async () => (await store.effects.list({ limit: 10 })).effects.map(({ state }) => state),
+  }
+}
 
 /** An application in a directory of its own: its module, and what its requests do. */
 async function application() {
