@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { HapaxError } from '../kernel/errors.js'
+import { usage } from './usage.js'
 
 /** The database that a command works on. */
 export type Database = SqliteDatabase | PostgresDatabase
@@ -51,7 +52,7 @@ function refuseConnectionWords(text: string): void {
 /** What only PostgreSQL has: whoever asks for it of a SQLite file expects something else. */
 export function refuseForSqlite(flag: string, given: unknown): void {
   if (given === undefined) return
-  throw new HapaxError('store_unknown', `A SQLite file knows no ${flag}. Leave it out, or give postgres://….`)
+  throw usage(`A SQLite file knows no ${flag}. Leave it out, or give postgres://….`)
 }
 
 /** `file:///var/data.db` is a URL, `file:data.db` is a relative path. */

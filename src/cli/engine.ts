@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Engine, engine } from '../engine/engine.js'
-import { HapaxError } from '../kernel/errors.js'
 import { postgresStore } from '../stores/postgres/index.js'
 import { sqliteStore } from '../stores/sqlite/index.js'
 import { databaseOf, refuseForSqlite } from './database.js'
 import { withPostgres } from './postgres.js'
+import { usage } from './usage.js'
 
 /** What a command works with. `module`: the application's own engine, with its operations and effects. `database`: no code. */
 export interface OpenEngine {
@@ -24,7 +24,7 @@ export async function withEngine<T>(
   use: (open: OpenEngine) => Promise<T>,
 ): Promise<T> {
   if (isModule(given)) {
-    if (schema !== undefined) throw new HapaxError('store_unknown', 'A module knows its schema; leave --schema out.')
+    if (schema !== undefined) throw usage('A module knows its schema; leave --schema out.')
     return closing({ kind: 'module', label: given, hapax: await engineIn(given) }, use)
   }
   const database = databaseOf(given)
@@ -57,8 +57,7 @@ async function engineIn(path: string): Promise<Engine<unknown>> {
   const module = await imported(path)
   const found = [module.hapax, module.default].find(isEngine)
   if (found !== undefined) return found
-  const message = `${path} exports no engine. Export it: export const hapax = engine({ … }).`
-  throw new HapaxError('store_unknown', message)
+  throw usage(`${path} exports no engine. Export it: export const hapax = engine({ … }).`)
 }
 
 async function imported(path: string): Promise<Readonly<Record<string, unknown>>> {
@@ -66,7 +65,7 @@ async function imported(path: string): Promise<Readonly<Record<string, unknown>>
     return await import(pathToFileURL(resolve(path)).href)
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error)
-    throw new HapaxError('store_unknown', `${path} could not be loaded. (${said})`, { cause: error })
+    throw usage(`${path} could not be loaded. (${said})`)
   }
 }
 

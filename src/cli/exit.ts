@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { isHapaxError } from '../kernel/errors.js'
+import { isUsage } from './usage.js'
 
 /** What the shell is told. */
 export const exitCodes = { done: 0, failed: 1, usage: 2 } as const
@@ -10,7 +11,7 @@ export function reportFailure(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error)
   const code = isHapaxError(error) ? ` (${error.code})` : ''
   console.error(`hapax: ${message.replaceAll(/\s+/g, ' ')}${code}`)
-  return isHapaxError(error, 'store_unknown') ? exitCodes.usage : exitCodes.failed
+  return isUsage(error) || isHapaxError(error, 'store_unknown') ? exitCodes.usage : exitCodes.failed
 }
 
 /**

@@ -1,16 +1,27 @@
 import { createReadStream } from 'node:fs'
-import { HapaxError } from '../kernel/errors.js'
 import type { LedgerEntry } from '../workers/ledger.js'
 import { csvRows } from './csv.js'
 import { linesOf } from './lines.js'
+import { usage } from './usage.js'
 
 /** Reads a provider's ledger, a line at a time: JSON lines where the first one is an object, otherwise CSV with a head. */
-export async function* ledgerFile(path: string, landed: readonly string[] | undefined): AsyncGenerator<LedgerEntry> {
+export async function* ledgerFile(path: string, landed: Landed): AsyncGenerator<LedgerEntry> {
   for await (const [row, fields] of rowsIn(path)) {
+    if (landed === 'all_without_status' && Object.hasOwn(fields, 'status')) throw statusUnjudged(path)
     const entry = entryOf(fields, `${path}, row ${row}`)
     // A line about something else than that it was done says nothing here.
-    if (landed === undefined || landed.includes(entry.status ?? '')) yield entry
+    if (typeof landed === 'string' || landed.includes(entry.status ?? '')) yield entry
   }
+}
+
+/** Which lines say that it was done: those with one of these statuses, all, or all of a ledger that has no statuses. */
+export type Landed = readonly string[] | 'all' | 'all_without_status'
+
+/** A line may say that a payment failed: what it means to the provider is not guessed where it settles anything. */
+function statusUnjudged(path: string): Error {
+  return usage(
+    `${path} has a status, and --testify settles by it: say which mean done, like --landed settled,captured.`,
+  )
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -39,17 +50,26 @@ async function* rowsIn(path: string): AsyncGenerator<readonly [row: number, fiel
       yield [++row, Object.fromEntries(cells.map((cell, index) => [names[index] ?? '', cell]))]
     }
   } catch (error) {
-    throw (error as { code?: unknown }).code === 'ENOENT' ? unreadable(`${path} does not exist.`) : error
+    const code = (error as { code?: unknown }).code as keyof typeof unreadable
+    throw Object.hasOwn(unreadable, code) ? usage(`${path} ${unreadable[code]}`) : error
   } finally {
     stream.destroy()
   }
 }
 
+const unreadable = {
+  ENOENT: 'does not exist.',
+  ENOTDIR: 'does not exist.',
+  EISDIR: 'is a directory; give the file of a ledger.',
+  EACCES: 'may not be read by this user.',
+}
+
 function parsed(line: string, where: string): Fields {
   try {
-    return JSON.parse(line) as Fields
+    const fields = Object.entries(JSON.parse(line) as Fields)
+    return Object.fromEntries(fields.map(([name, value]) => [name.trim().toLowerCase(), value]))
   } catch {
-    throw unreadable(`${where}: this is no JSON.`)
+    throw usage(`${where}: this is no JSON.`)
   }
 }
 
@@ -64,7 +84,7 @@ function entryOf(fields: Fields, where: string): LedgerEntry {
     return found === undefined ? undefined : String(found)
   }
   const [key, id, amount, status] = [text(keyNames), text(['id']), text(['amount']), text(['status'])]
-  if (key === undefined) throw unreadable(`${where}: there is no key; name that column "key".`)
+  if (key === undefined) throw usage(`${where}: there is no key; name that column "key".`)
   const at = timeOf(text(timeNames), where)
   return {
     key,
@@ -79,10 +99,6 @@ function entryOf(fields: Fields, where: string): LedgerEntry {
 export function timeOf(text: string | undefined, where: string): number | undefined {
   if (text === undefined) return undefined
   const ms = /^\d+$/.test(text) ? Number(text) * (Number(text) < 1e11 ? 1_000 : 1) : Date.parse(text)
-  if (Number.isNaN(ms)) throw unreadable(`${where}: "${text}" is no time; write 2026-02-28T12:00:00Z.`)
+  if (Number.isNaN(ms)) throw usage(`${where}: "${text}" is no time; write 2026-02-28T12:00:00Z.`)
   return ms
-}
-
-function unreadable(message: string): HapaxError {
-  return new HapaxError('store_unknown', message)
 }

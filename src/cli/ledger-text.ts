@@ -4,17 +4,26 @@ import type { OurEntry } from '../workers/ledger-ours.js'
 /** Differences of one kind that are printed; --json has more. */
 const shown = 20
 
-/** A comparison for people. `doubts` says what became of those that the ledger knows more about than we did. */
-export function ledgerText(report: LedgerReport, doubts: 'open' | 'testified'): readonly string[] {
-  const { compared, orphans, missing, open, contradicted, doubled } = report
-  const settled = doubts === 'testified' ? 'testified: they are settled, or looked at next' : '--testify settles them'
+/** A comparison for people. `testified`: how many of those were, that the ledger knows more about than we did. */
+export function ledgerText(report: LedgerReport, testified: number | undefined): readonly string[] {
+  const { compared, orphans, missing, open, contradicted, unconfirmed, pending, doubled } = report
+  const settled =
+    testified === undefined
+      ? '--testify settles them'
+      : `${testified} of ${open.count} testified: they are settled, or looked at next`
   return [
     `compared ${compared.provider} keys of the provider with ${compared.ours} calls and effects of ours`,
     ...section('the provider has, and we know nothing of', orphans, theirLine),
     ...section('we hold as done, and the provider does not have', missing, ourLine),
     ...section(`the provider has, and we did not know (${settled})`, open, ({ ours }) => ourLine(ours)),
     ...section('the provider has, and we hold as not done', contradicted, ({ ours }) => ourLine(ours)),
+    ...section('we do not know, and the provider does not have', unconfirmed, ourLine),
     ...section('the provider has twice', doubled, theirLine),
+    ...section(
+      'we do not know yet, and the provider does not have yet (no difference: younger than --settle)',
+      pending,
+      ourLine,
+    ),
     agree(report) ? 'Both sides agree.' : 'They do not agree.',
   ]
 }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { HapaxError } from '../kernel/errors.js'
 import { type ServicesOptions, type WorkerName, workerNames } from '../workers/services.js'
 import { startWorkers, type WorkDone, workOnce } from '../workers/workers.js'
 import { engineArgument, type OpenEngine, withEngine } from './engine.js'
 import { exitCodes, thenExit } from './exit.js'
 import { stopSignal } from './stop-signal.js'
+import { namesIn, usage } from './usage.js'
 
 const examples = `
 Examples:
@@ -39,7 +39,7 @@ export function addWork(program: Command): void {
     .option('--verbose', 'print passes that found nothing to do as well')
     .addHelpText('after', examples)
     .action(async (given: string, flags: WorkFlags) => {
-      const only = namesIn(flags.only)
+      const only = workersIn(flags.only)
       await thenExit(() =>
         withEngine(given, flags.schema, (open) =>
           flags.once ? worked(open, chosen(open, only)) : work(open, chosen(open, only), flags),
@@ -48,12 +48,23 @@ export function addWork(program: Command): void {
     })
 }
 
-/** Those that are wanted, and that can be had: without the code of the application nothing can be run or asked. */
-function chosen({ kind }: OpenEngine, only: readonly WorkerName[]): readonly WorkerName[] {
-  if (kind === 'module') return only
-  const able = only.filter((name) => name === 'sweeper' || name === 'reaper')
-  if (able.length > 0) return able
-  throw usage(`${only.join(' and ')} need the code of the application: give its module instead of a database.`)
+/** Those that can be had, or those that were asked for: whoever names one that would not run is told so. */
+function chosen(open: OpenEngine, only: readonly WorkerName[] | undefined): readonly WorkerName[] {
+  if (only === undefined) return workerNames.filter((name) => whyNot(open, name) === undefined)
+  for (const name of only) {
+    const reason = whyNot(open, name)
+    if (reason !== undefined) throw usage(`The worker "${name}" cannot run here: ${reason}`)
+  }
+  return only
+}
+
+/** Without the code of the application nothing can be run or asked. */
+function whyNot({ kind, label, hapax }: OpenEngine, name: WorkerName): string | undefined {
+  if (name === 'sweeper' || name === 'reaper') return undefined
+  if (kind === 'database') return 'it needs the code of the application. Give its module instead of a database.'
+  if (name !== 'effects' && name !== 'effectReconciler') return undefined
+  if (hapax.outbox === undefined) return `the store of ${label} keeps no effects.`
+  return (hapax.effects?.kinds.size ?? 0) > 0 ? undefined : `the engine of ${label} was given no effects.`
 }
 
 function optionsFor(names: readonly WorkerName[]): ServicesOptions {
@@ -87,15 +98,10 @@ function asLine(one: { readonly name: string; readonly did: object } | WorkDone)
   return `${one.name}: ${counts.length === 0 ? 'nothing to do' : counts.join(', ')}`
 }
 
-function namesIn(only: string | undefined): readonly WorkerName[] {
-  if (only === undefined) return workerNames
-  const names = only.split(',').map((name) => name.trim())
-  for (const name of names)
+function workersIn(only: string | undefined): readonly WorkerName[] | undefined {
+  const names = namesIn('--only', only)
+  for (const name of names ?? [])
     if (!(workerNames as readonly string[]).includes(name))
       throw usage(`There is no worker "${name}"; there are ${workerNames.join(', ')}.`)
-  return names as WorkerName[]
-}
-
-function usage(message: string): HapaxError {
-  return new HapaxError('store_unknown', message)
+  return names as readonly WorkerName[] | undefined
 }

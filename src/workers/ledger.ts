@@ -27,6 +27,8 @@ export interface LedgerOptions<Tx> {
   readonly settle?: Duration
   /** Which of our calls and effects went to this provider. Without it, all. */
   readonly ours?: (entry: OurEntry) => boolean
+  /** Is given each that is open, though the report lists only the first. */
+  readonly onOpen?: (one: Both) => void
 }
 
 /** Both directions. Of each kind the first are listed, and all are counted. */
@@ -40,6 +42,10 @@ export interface LedgerReport {
   readonly open: Differences<Both>
   /** The provider has it, and we hold that it was not done, or gave it up. */
   readonly contradicted: Differences<Both>
+  /** We do not know, and the provider does not have it, though it had the time to. */
+  readonly unconfirmed: Differences<OurEntry>
+  /** The same, but younger than `settle`: it may be on its way, and is no difference yet. */
+  readonly pending: Differences<OurEntry>
   /** The provider has it twice, under different ids. */
   readonly doubled: Differences<LedgerEntry>
 }
@@ -63,51 +69,65 @@ export interface Differences<T> {
  */
 export async function compareLedgers<Tx>(options: LedgerOptions<Tx>): Promise<LedgerReport> {
   const { hapax, ours: isTheirs = () => true } = options
-  const isJudged = judging(options)
+  const placeOf = judging(options)
   const doubled = differences<LedgerEntry>()
   const theirs = await held(options.ledger, doubled)
   const compared = { provider: theirs.size, ours: 0 }
   const missing = differences<OurEntry>()
   const open = differences<Both>()
   const contradicted = differences<Both>()
+  const unconfirmed = differences<OurEntry>()
+  const pending = differences<OurEntry>()
 
   await hapax.open()
   for await (const ours of oursIn(hapax)) {
     const entry = theirs.get(ours.key)
     // Whoever filters says whose they are; a key that is in the ledger is the provider's, whatever the filter says.
-    if (entry === undefined && !isTheirs(ours)) continue
+    if (!isTheirs(ours) && entry === undefined) continue
     compared.ours++
     theirs.delete(ours.key)
-    if (!isJudged(ours.at)) continue
+    const place = placeOf(ours.at)
+    if (place === 'young' && entry === undefined && ours.says === 'open') pending.add(ours)
+    if (place !== 'judged') continue
     if (entry === undefined) {
       if (ours.says === 'landed') missing.add(ours)
-    } else if (ours.says === 'open') open.add({ ours, theirs: entry })
-    else if (ours.says === 'not_landed') contradicted.add({ ours, theirs: entry })
+      else if (ours.says === 'open') unconfirmed.add(ours)
+    } else if (ours.says === 'open') {
+      open.add({ ours, theirs: entry })
+      options.onOpen?.({ ours, theirs: entry })
+    } else if (ours.says === 'not_landed') contradicted.add({ ours, theirs: entry })
   }
   const orphans = differences<LedgerEntry>()
-  for (const entry of theirs.values()) if (entry.at === undefined || isJudged(entry.at)) orphans.add(entry)
+  for (const entry of theirs.values()) if (entry.at === undefined || placeOf(entry.at) === 'judged') orphans.add(entry)
   return {
     compared,
     orphans: orphans.all(),
     missing: missing.all(),
     open: open.all(),
     contradicted: contradicted.all(),
+    unconfirmed: unconfirmed.all(),
+    pending: pending.all(),
     doubled: doubled.all(),
   }
 }
 
-/** Whether both sides have the same. */
-export function agree({ orphans, missing, open, contradicted, doubled }: LedgerReport): boolean {
-  return [orphans, missing, open, contradicted, doubled].every(({ count }) => count === 0)
+/** Whether both sides have the same, as far as it can be told: what is pending is no difference yet. */
+export function agree({ orphans, missing, open, contradicted, unconfirmed, doubled }: LedgerReport): boolean {
+  return [orphans, missing, open, contradicted, unconfirmed, doubled].every(({ count }) => count === 0)
 }
 
-function judging<Tx>({ hapax, since, until, settle }: LedgerOptions<Tx>): (at: number) => boolean {
+type Place = 'outside' | 'young' | 'judged'
+
+function judging<Tx>({ hapax, since, until, settle }: LedgerOptions<Tx>): (at: number) => Place {
   const settleMs = settle === undefined ? workerBounds.ledgerSettleMs : parseDuration(settle, 'settle')
   const from = since ?? Number.NEGATIVE_INFINITY
   const to = until ?? Number.POSITIVE_INFINITY
   if (!(from < to)) refuse('compareLedgers(): since must be before until.')
   const settledAt = hapax.clock.now() - settleMs
-  return (at) => at >= from && at < to && at <= settledAt
+  return (at) => {
+    if (at < from || at >= to) return 'outside'
+    return at > settledAt ? 'young' : 'judged'
+  }
 }
 
 async function held(

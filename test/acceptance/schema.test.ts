@@ -145,6 +145,9 @@ test('expiry has an index, and the reaper goes by it [S4-57]', () => {
   const plan = sqlOn(path, `EXPLAIN QUERY PLAN ${recordQueries.expired}`, noon, 1_000)
   expect(plan.map(({ detail }) => detail)).toEqual([
     'SEARCH hapax_records USING INDEX hapax_records_expires (expires_at<?)',
+    // Whether an effect of it is still open has an index too.
+    'CORRELATED SCALAR SUBQUERY 1',
+    'SEARCH e USING INDEX hapax_effect_states_open (record_id=?)',
   ])
 })
 

@@ -13,8 +13,8 @@ const { bin, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'ut
 
 test('hapax migrate creates the file, and the second time finds it up to date', async () => {
   const { path, hapax } = given()
-  expect(hapax('migrate', path)).toEqual({ code: 0, stdout: 'applied 0001-records\n', stderr: '' })
-  expect(hapax('migrate', path)).toEqual({ code: 0, stdout: 'already up to date at version 1\n', stderr: '' })
+  expect(hapax('migrate', path)).toEqual({ code: 0, stdout: 'applied 0001-records\napplied 0002-work\n', stderr: '' })
+  expect(hapax('migrate', path)).toEqual({ code: 0, stdout: 'already up to date at version 2\n', stderr: '' })
   const store = sqliteStore({ path, migrate: 'never' })
   await store.open()
   await store.close()
@@ -22,7 +22,11 @@ test('hapax migrate creates the file, and the second time finds it up to date', 
 
 test('a dry run says what would be applied and changes nothing', () => {
   const { path, hapax } = given()
-  expect(hapax('migrate', path, '--dry-run')).toEqual({ code: 0, stdout: 'would apply 0001-records\n', stderr: '' })
+  expect(hapax('migrate', path, '--dry-run')).toEqual({
+    code: 0,
+    stdout: 'would apply 0001-records\nwould apply 0002-work\n',
+    stderr: '',
+  })
   expect(existsSync(path)).toBe(false)
 })
 
@@ -30,12 +34,18 @@ test('with --json a script reads one object', () => {
   const { path, hapax } = given()
   const { code, stdout } = hapax('migrate', path, '--json')
   expect(code).toBe(0)
-  expect(JSON.parse(stdout)).toEqual({ database: path, from: 0, to: 1, dryRun: false, migrations: ['0001-records'] })
+  expect(JSON.parse(stdout)).toEqual({
+    database: path,
+    from: 0,
+    to: 2,
+    dryRun: false,
+    migrations: ['0001-records', '0002-work'],
+  })
 })
 
 test('a database may be named by a path or a URL', () => {
   const { path, hapax } = given()
-  expect(hapax('migrate', `sqlite:${path}`).stdout).toBe('applied 0001-records\n')
+  expect(hapax('migrate', `sqlite:${path}`).stdout).toBe('applied 0001-records\napplied 0002-work\n')
   for (const name of [
     path,
     'hapax.db',
@@ -45,7 +55,7 @@ test('a database may be named by a path or a URL', () => {
     'file:hapax.db',
     pathToFileURL(path).href,
   ]) {
-    expect(hapax('migrate', name)).toEqual({ code: 0, stdout: 'already up to date at version 1\n', stderr: '' })
+    expect(hapax('migrate', name)).toEqual({ code: 0, stdout: 'already up to date at version 2\n', stderr: '' })
   }
 })
 

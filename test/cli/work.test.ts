@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { engine } from 'hapax'
+import { type EffectCall, effects, engine } from 'hapax'
 import { sqliteStore } from 'hapax/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { bounded, until } from '../support/waiting.js'
@@ -57,18 +57,38 @@ test.each([
   [['work']],
   [['work', './hapax.mjs', '--only', 'sleeper']],
   [['work', 'a.db', '--only', 'resumer']],
+  [['work', 'a.db', '--only', 'effects,sweeper', '--once']],
+  [['work', './hapax.mjs', '--only', 'effects', '--once']],
+  [['work', './hapax.mjs', '--only', 'sweeper,', '--once']],
+  [['work', './hapax.mjs', '--schema', 'other']],
+  [['work', 'a.db', '--schema', 'other']],
   [['work', './missing.mjs']],
   [['work', './empty.mjs']],
   [['reconcile', 'a.db']],
   [['reconcile', './hapax.mjs', '--testify']],
   [['reconcile', './hapax.mjs', '--ledger', 'missing.csv']],
+  [['reconcile', './hapax.mjs', '--ledger', '.']],
   [['reconcile', './hapax.mjs', '--ledger', 'empty.mjs', '--since', 'yesterday']],
+  [['reconcile', './hapax.mjs', '--ledger', 'empty.mjs', '--since', '2026-02-02', '--until', '2026-02-01']],
+  [['reconcile', './hapax.mjs', '--ledger', 'empty.mjs', '--settle', 'bogus']],
+  [['reconcile', './hapax.mjs', '--ledger', 'empty.mjs', '--landed', '']],
 ])('wrong usage says so in one line: exit 2 for %j', async (args) => {
   const { directory } = await application()
   writeFileSync(join(directory, 'empty.mjs'), 'export const nothing = 1\n')
   const { code, stdout, stderr } = hapax(args, directory)
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(/^hapax: [^\n]+\n$/)
+  expect(stderr).not.toContain('store_unknown')
+})
+
+test('what cannot run is named with its reason, and what can is not run without it', async () => {
+  const { directory } = await application()
+  expect(hapax(['work', 'a.db', '--only', 'sweeper,effects', '--once'], directory).stderr).toBe(
+    'hapax: The worker "effects" cannot run here: it needs the code of the application. Give its module instead of a database.\n',
+  )
+  expect(hapax(['work', './hapax.mjs', '--only', 'effectReconciler', '--once'], directory).stderr).toBe(
+    'hapax: The worker "effectReconciler" cannot run here: the engine of ./hapax.mjs was given no effects.\n',
+  )
 })
 
 test('hapax reconcile --ledger tells both directions, settles a doubt by --testify, and then agrees: exit 1, then 0', async () => {
@@ -107,6 +127,154 @@ test('hapax reconcile --ledger tells both directions, settles a doubt by --testi
   })
   expect(hapax(args, directory)).toMatchObject({ code: 0, stdout: expect.stringMatching(/Both sides agree\.\n$/) })
 })
+
+test.each([
+  ['CSV', (key: string) => `key,id,status\n${key},ch_1,failed\n`],
+  ['JSON lines', (key: string) => `${JSON.stringify({ key, id: 'ch_1', Status: 'failed' })}\n`],
+])('a ledger of %s with statuses settles nothing until --landed says which of them mean done', async (_name, text) => {
+  const { directory, perform, keys, states } = await application()
+  await perform('doubt-1', 'doubt')
+  const [doubt] = await keys()
+  writeFileSync(join(directory, 'day.csv'), text(`${doubt}`))
+  const args = ['reconcile', './hapax.mjs', '--ledger', 'day.csv', '--settle', '0ms', '--testify']
+  const refused = hapax(args, directory)
+  expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--landed settled,captured') })
+  expect(await states()).toEqual(['begun'])
+  const landed = hapax([...args, '--landed', 'failed'], directory)
+  expect(landed.stdout).toMatch(/1 the provider has, and we did not know \(1 of 1 testified: /)
+  expect(await states()).toEqual(['landed'])
+})
+
+test.each([
+  ['no line', '', [], 'day.csv has no keys: nothing was compared.'],
+  ['a head alone', 'key,id\n', [], 'day.csv has no keys: nothing was compared.'],
+  [
+    'no line that counts',
+    'key,status\nk,settled\n',
+    ['--landed', 'setled,captured'],
+    'day.csv has no line with the status setled or captured: nothing was compared.',
+  ],
+])('a ledger with %s agrees with nobody: exit 1', async (_name, text, flags, message) => {
+  const { directory, perform } = await application()
+  await perform('paid-1', 'works')
+  writeFileSync(join(directory, 'day.csv'), text)
+  const said = hapax(['reconcile', './hapax.mjs', '--ledger', 'day.csv', ...flags], directory)
+  expect(said).toEqual({ code: 1, stdout: '', stderr: `hapax: ${message}\n` })
+})
+
+test('an operation that nothing of ours belongs to is a misspelling: exit 2; one that is known is compared', async () => {
+  const { directory, perform, keys } = await application()
+  await perform('paid-1', 'works')
+  writeFileSync(join(directory, 'day.csv'), `key\n${(await keys())[0]}\n`)
+  const args = ['reconcile', './hapax.mjs', '--ledger', 'day.csv', '--settle', '0ms', '--operations']
+  expect(hapax([...args, 'payments.creat'], directory)).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'hapax: --operations: we have no call and no effect of "payments.creat"; there are payments.create.\n',
+  })
+  expect(hapax([...args, 'payments.create'], directory).code).toBe(0)
+})
+
+test('a doubt that the provider does not have is told: exit 0 while it is young, 1 once it had the time to be there', async () => {
+  const { directory, perform, keys } = await application()
+  await perform('paid-1', 'works')
+  await perform('doubt-1', 'doubt')
+  const [paid, doubt] = await keys()
+  writeFileSync(join(directory, 'day.csv'), `key\n${paid}\n`)
+  const args = ['reconcile', './hapax.mjs', '--ledger', 'day.csv']
+  const young = hapax(args, directory)
+  expect(young.code).toBe(0)
+  expect(young.stdout).toMatch(
+    new RegExp(`1 we do not know yet, [^\\n]+:\\n {2}${doubt} {2}call[^\\n]+\\nBoth sides agree`),
+  )
+  const old = hapax([...args, '--settle', '0ms'], directory)
+  expect(old.code).toBe(1)
+  expect(old.stdout).toMatch(new RegExp(`1 we do not know, and the provider does not have:\\n {2}${doubt}`))
+})
+
+test('hapax work carries out effects, finds out about one in doubt, and SIGTERM ends it: exit 0', async () => {
+  const { directory, write, effectStates } = await applicationWithEffects()
+  await write('sent')
+  await write('doubted')
+  const working = started(['work', './hapax.mjs'], directory)
+  await working.says(
+    /^hapax works on \.\/hapax\.mjs: sweeper, reconciler, effectReconciler, resumer, effects, reaper\n/,
+  )
+  await working.says(/called sent\n/)
+  await working.says(/effectReconciler: 1 landed\n/)
+  await until(effectStates, (states) => states.every((state) => state === 'done'), 'both to be done')
+  working.child.kill('SIGTERM')
+  expect(await working.code()).toBe(0)
+  expect(working.stdout()).toMatch(/hapax stops: what runs may finish\n$/)
+  expect(working.stdout().match(/called doubted/g)).toHaveLength(1)
+})
+
+test('hapax work lets the call of an effect finish before it ends, and keeps its result', async () => {
+  const { directory, write, effectStates } = await applicationWithEffects()
+  await write('slow')
+  const working = started(['work', './hapax.mjs', '--only', 'effects'], directory)
+  await working.says(/^hapax works on \.\/hapax\.mjs: effects\n/)
+  await working.says(/called slow\n/)
+  working.child.kill('SIGTERM')
+  expect(await working.code()).toBe(0)
+  expect(await effectStates()).toEqual(['done'])
+})
+
+test('hapax work --once carries out what is due, and a later one finds out about the doubt that it left', async () => {
+  const { directory, write, effectStates } = await applicationWithEffects()
+  await write('sent')
+  await write('doubted')
+  const once = hapax(['work', './hapax.mjs', '--once'], directory)
+  expect(once.code).toBe(0)
+  expect(once.stdout).toMatch(/effects: 2 claimed, 1 done, 1 unknown\n/)
+  expect(await effectStates()).toEqual(['done', 'unknown'])
+  await until(
+    async () => hapax(['work', './hapax.mjs', '--once', '--only', 'effectReconciler,effects'], directory).stdout,
+    (said) => /effectReconciler: 1 landed\neffects: 1 claimed, 1 done\n/.test(said),
+    'the doubt to be looked at',
+  )
+  expect(await effectStates()).toEqual(['done', 'done'])
+})
+
+/** One whose module has effects. The provider has done what is in doubt, and says so when it is asked. */
+async function applicationWithEffects() {
+  const directory = mkdtempSync(join(tmpdir(), 'hapax-work-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  writeFileSync(
+    join(directory, 'hapax.mjs'),
+    `import { effects, engine } from '${root}dist/index.js'
+import { sqliteStore } from '${root}dist/stores/sqlite/index.js'
+const receipt = {
+  async call({ payload }) {
+    console.log('called ' + payload)
+    if (payload === 'doubted') throw new Error('socket hang up')
+    if (payload === 'slow') await new Promise((resolve) => setTimeout(resolve, 700))
+    return { id: payload }
+  },
+  lookup: ({ payload }) => ({ landed: true, result: { id: payload } }),
+}
+export const hapax = engine({ store: sqliteStore({ path: 'a.db' }), effects: effects({ 'receipt.send': receipt }) })
+`,
+  )
+  const store = sqliteStore({ path: join(directory, 'a.db') })
+  // Who writes an effect needs its name alone: the module carries it out.
+  const outbox = effects({ 'receipt.send': { call: ({ payload }: EffectCall<string>) => payload } })
+  const made = engine({ store, effects: outbox })
+  await made.open()
+  onTestFinished(() => made.close())
+  const policy = made.policy({ name: 'payments.create', retention: '1d' })
+  return {
+    directory,
+    write: (payload: string) =>
+      made.run({ scope: 'acme', key: payload, input: payload, policy }, (work) =>
+        work.commit(({ effect }) => {
+          effect('receipt.send', payload)
+          return { paid: true }
+        }),
+      ),
+    effectStates: async () => (await store.effects.list({ limit: 10 })).effects.map(({ state }) => state),
+  }
+}
 
 /** An application in a directory of its own: its module, and what its requests do. */
 async function application() {
@@ -154,6 +322,7 @@ setInterval(() => {}, 1_000)
       const performed = made.perform({ scope: 'acme', key, operation, input: { key } })
       return as === 'works' ? performed : performed.catch(() => undefined)
     },
+    states: async () => (await store.calls.list({ limit: 10 })).calls.map(({ state }) => state),
     keys: async () => (await store.calls.list({ limit: 10 })).calls.map(({ key }) => key),
   }
 }

@@ -65,8 +65,36 @@ test('each kind of difference is told apart', async () => {
   expect(report.doubled.first).toEqual([{ key: 'done', id: '2' }])
 })
 
-test('what nobody did, on either side, is no difference: a call that did not land, and a doubt that the provider does not have', async () => {
-  expect(agree(await compare(holding(call('a', 'not_landed'), call('b', 'begun')), []))).toBe(true)
+test('what nobody did, on either side, is no difference: a call that did not land, and the provider does not have', async () => {
+  expect(agree(await compare(holding(call('a', 'not_landed')), []))).toBe(true)
+})
+
+test('a doubt of ours that the provider does not have is told: a difference once it had the time to, pending before', async () => {
+  const hapax = holding(
+    call('old', 'begun'),
+    call('young', 'begun', now - hour / 2),
+    call('outside', 'begun', now - 48 * hour),
+    call('mail', 'begun', undefined, 'mails.send'),
+  )
+  const only = { since: now - 24 * hour, ours: ({ operation }: { operation: string }) => operation === 'rides.create' }
+  const report = await compare(hapax, [], only)
+  expect(report.unconfirmed.first.map(({ key }) => key)).toEqual(['old'])
+  expect(report.pending.first.map(({ key }) => key)).toEqual(['young'])
+  expect(agree(report)).toBe(false)
+  const young = await compare(hapax, [], { ...only, since: now - hour })
+  expect([young.unconfirmed.count, young.pending.count, agree(young)]).toEqual([0, 1, true])
+})
+
+test('of more open ones than the report lists each is told', async () => {
+  const keys = Array.from({ length: workerBounds.ledgerListed + 1 }, (_, n) => String(n))
+  const told: string[] = []
+  const { open } = await compare(
+    holding(...keys.map((key) => call(key, 'begun'))),
+    keys.map((key) => ({ key })),
+    { onOpen: ({ ours }) => told.push(ours.key) },
+  )
+  expect(told).toEqual(keys)
+  expect([open.count, open.first.length]).toEqual([keys.length, workerBounds.ledgerListed])
 })
 
 test('what is outside of the window, or may still be on its way, is compared with but not judged', async () => {
