@@ -25,14 +25,7 @@ export interface Ground {
 }
 
 export type ApplicationTable = 'payments'
-export type Table =
-  | ApplicationTable
-  | 'records'
-  | 'effects'
-  | 'effect_states'
-  | 'webhook_events'
-  | 'calls'
-  | 'testimonies'
+export type Table = ApplicationTable | 'records' | 'effects' | 'effect_states' | 'webhook_events'
 
 /** Declares the same tests on each database. */
 export function onEach(declare: (ground: () => Promise<Ground>) => void): void {
@@ -70,10 +63,10 @@ async function onSqlite(): Promise<Ground> {
 async function onSchema(url: string): Promise<Ground> {
   const schema: TestSchema = await testSchema(url)
   await schema.setTime(noon)
-  const heard: Heard[] = []
   return {
     async node(effects) {
       const { hapax } = await schema.node(effects === undefined ? {} : { effects })
+      const heard: Heard[] = []
       for (const name of eventNames) hapax.on(name, (event) => heard.push({ name, event }))
       return { hapax: hapax as Engine<unknown>, heard }
     },
