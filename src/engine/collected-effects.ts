@@ -16,7 +16,7 @@ export interface CollectedEffects {
 export function collectedEffects(
   origin: Origin,
   phase: string,
-  { catalogue, canKeep }: { readonly catalogue: Effects | undefined; readonly canKeep: boolean },
+  { catalogue, canKeep }: { readonly catalogue: Pick<Effects, 'kinds'> | undefined; readonly canKeep: boolean },
 ): CollectedEffects {
   const all: NewEffect[] = []
   return {
@@ -47,7 +47,7 @@ function orderOf({ name, orderBy }: EffectKind, payload: unknown): string | unde
   throw new HapaxError('policy_invalid', `Effect "${name}": orderBy gave no text; give an id, or undefined.`)
 }
 
-function unknownKind(kind: string, catalogue: Effects | undefined): HapaxError {
+function unknownKind(kind: string, catalogue: Pick<Effects, 'kinds'> | undefined): HapaxError {
   const advice =
     catalogue === undefined
       ? 'Give the engine its effects: engine({ store, effects: effects({ … }) }).'

@@ -38,7 +38,7 @@ export interface Context<Tx> {
   /** How the progress of handlers is written down. */
   readonly progress: ProgressCodec
   /** `undefined` when the application has none. */
-  readonly effects: Effects | undefined
+  readonly effects: Effects<unknown, Tx> | undefined
   /** The operations that were defined, by name. */
   readonly operations: Operations<Tx>
   /** `undefined` when nobody has a quota. */

@@ -54,7 +54,7 @@ export interface EngineOptions<Tx> {
   /** How often the answer to one key may be given again: a rate for this process, or a limiter that all nodes share. */
   readonly replays?: Rate | Limiter
   /** The effects of the application: `effects({ … })`. */
-  readonly effects?: Effects
+  readonly effects?: Effects<unknown, Tx>
   /** Encrypts the inputs of operations and the results of phases at rest. */
   readonly encryption?: EncryptionOptions
   readonly log?: Log
@@ -124,7 +124,7 @@ export interface Engine<Tx> {
   /** What workers do. */
   readonly chores: Chores
   /** The effects that the engine was given. */
-  readonly effects: Effects | undefined
+  readonly effects: Effects<unknown, Tx> | undefined
   /** The parts of the store that workers and webhooks use by themselves; `undefined` where the store has none. */
   readonly outbox: EffectStore<Tx> | undefined
   readonly inbox: InboxStore<Tx> | undefined

@@ -69,6 +69,23 @@ onPostgres('the table of records', (url) => {
       expect(await schema.sql(query)).toEqual([{ id: 'pay_1' }])
     })
 
+    test('a recovery point is a text of fifty characters at most, whoever writes it [S3-32]', async () => {
+      await claimed(node.store, reservation('k'))
+      expect((await columnsOf(schema)).recovery_point).toBe('text NOT NULL')
+      const set = (length: number) => refusal(schema, `UPDATE records SET recovery_point = repeat('é', $1)`, length)
+      expect(await set(50)).toBe('taken')
+      expect(await set(51)).toBe('records_recovery_point_check')
+      const policy = node.hapax.policy({ name: 'rides.create' })
+      const run = (key: string, phase: string) =>
+        node.hapax.run({ scope: 'acme', key, policy }, async (work) => {
+          await work.transaction(phase, async () => {})
+          expect((await schema.row(key)).recovery_point).toBe(phase)
+          return 'done'
+        })
+      await run('short', 'p'.repeat(50))
+      await expect(run('long', 'p'.repeat(51))).rejects.toMatchObject({ code: 'phase_invalid' })
+    })
+
     test('every byte there is survives in the body, which is no text to the database [S2-084 S2-085 S3-31]', async () => {
       const body = Uint8Array.from({ length: 256 }, (_, byte) => byte)
       const claim = await claimed(node.store, reservation('k'))

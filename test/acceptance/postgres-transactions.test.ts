@@ -1,4 +1,5 @@
 import { keyOf, scopeOf } from 'hapax'
+import { guard } from 'hapax/fetch'
 import type pg from 'pg'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { onPostgres } from '../support/on-postgres.js'
@@ -143,6 +144,30 @@ onPostgres('business rows and the record', (url) => {
   })
 
   describe('nothing but PostgreSQL', () => {
+    test('keeps record and answer, in a table that a crash does not empty: a node that is new replays the bytes [S3-49]', async () => {
+      const [table] = await schema.sql("SELECT relpersistence AS kind FROM pg_class WHERE oid = 'records'::regclass")
+      expect(table).toEqual({ kind: 'p' })
+      const body = '{ "id" : "pay_1",  "cents": 12345678901234567890 }'
+      const send = ({ hapax }: SchemaNode) => {
+        const handle = guard(
+          hapax,
+          { name: 'payments.create', scope: () => 'acme' },
+          async () => new Response(body, { status: 201 }),
+        )
+        const headers = { 'idempotency-key': '"k"', 'content-type': 'application/json' }
+        return handle(new Request('http://localhost/payments', { method: 'POST', headers, body: '{"cents":1}' }))
+      }
+      expect((await send(node)).status).toBe(201)
+      await node.hapax.close()
+      expect(await schema.row('k')).toMatchObject({ status: 'completed', response_body: Buffer.from(body) })
+      const replay = await send(await schema.node())
+      expect([replay.status, await replay.text(), replay.headers.get('idempotent-replayed')]).toEqual([
+        201,
+        body,
+        'true',
+      ])
+    })
+
     test('holds lock, doubt, record, answer and business rows, over nodes and restarts [S3-50]', async () => {
       const policyOf = ({ hapax }: SchemaNode) => hapax.policy({ name: 'payments.create', lease: '30s' })
       const run = (on: SchemaNode, key: string, input = 1) =>

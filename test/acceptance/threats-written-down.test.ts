@@ -78,6 +78,20 @@ test('a stored answer tells whether a request ran and not how things stand now: 
   )
 })
 
+test('where nothing is atomic over both sides, one decides: outbox, saga or the key of the provider; the guide says how [S2-140]', () => {
+  const [, decided = ''] = page('docs/guides/work.md').split('## Which of them?')
+  const [section = ''] = decided.split('## ')
+  expect(section).toMatch(/Where one thing is outside, no transaction holds both, and you have to decide/)
+  for (const choice of [
+    /it is one atomic operation/,
+    /the outbox: an \[effect\]\(effects\.md\)/,
+    /`work\.call` with `honoursKeyFor` \| the downstream key/,
+    /`work\.call` with `lookup`/,
+    /a saga: one phase for each step, and for each step one that undoes it/,
+  ])
+    expect(section).toMatch(choice)
+})
+
 test('a key is not for polling: the guides point to a GET, and so does what an owner publishes [S0-24]', () => {
   expect(page('docs/guides/http.md')).toMatch(
     /A repeated request is a retry, not a question: to follow a payment, `GET` the payment/,

@@ -15,7 +15,7 @@ import { claimed } from './given.js'
 const released = {
   '0001-records': '94de0e1e9eb2e2797319d2359933eec61553eaf40e39e828bc35037c99e793ae',
   '0002-active-keys': '23e941be4dac492ea024df4f2c24799fd639b94ccc3e82a0ac46bba7404d68db',
-  '0003-work': '92c8de49ad72271ff5494486cf2a857aa2c73d590b160140092749dcd76b71c1',
+  '0003-work': '23e9d3ad78e5dcd9da7479f7a1f2654b7cc887cf797ca6245966dc5d20bcaf6c',
   '0004-effects': 'bc71279b0b6cdfcd34caa3d765661fbbf9a93c3c81da4ba42b43607a17c121a1',
   '0005-inbox': '81cd55385c7e2dd0ac69d6c691be1d332d1d020c2a9ddfad12a8a5f44733e385',
 }
@@ -81,7 +81,7 @@ onPostgres('migrations', (url) => {
     const { owner: pool, schema, node } = await schemaOfTest(url)
     const claim = await claimed(node().store, 'k')
     await pool.query(`DROP TABLE ${['calls', 'testimonies', 'effects', 'effect_states', 'webhook_events'].map((name) => `${schema}.${name}`).join(', ')};
-      ALTER TABLE ${schema}.records DROP COLUMN is_begun, DROP COLUMN has_effects, DROP COLUMN looks, DROP COLUMN doubted_at;
+      ALTER TABLE ${schema}.records DROP CONSTRAINT records_recovery_point_check, DROP COLUMN is_begun, DROP COLUMN has_effects, DROP COLUMN looks, DROP COLUMN doubted_at;
       DROP INDEX ${schema}.records_active, ${schema}.records_resumable, ${schema}.records_due;
       DELETE FROM ${schema}.migrations WHERE version > 1`)
     expect(await migratePostgres({ pool, schema })).toEqual({ schema, from: 1, to, migrations: all.slice(1) })

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Clock, type Engine, type EventName, type Events, engine, eventNames, type LogEntry } from 'hapax'
+import { type Engine, type EngineOptions, type EventName, type Events, engine, eventNames, type LogEntry } from 'hapax'
 import { migrateSqlite, type SqliteStore, type SqliteTransaction, sqliteStore } from 'hapax/sqlite'
 import { onTestFinished } from 'vitest'
 import { pinSqliteClock } from '../../../dist/stores/sqlite/testing.js'
@@ -11,13 +11,15 @@ import { type Row, recordOf, sqlOn } from './database.js'
 export interface TestFile {
   readonly path: string
   /** Another node on the file: a thread and a connection of its own. */
-  node(options?: { readonly clock?: Clock }): FileNode
+  node(options?: FileNodeOptions): FileNode
   /** Pins the clock of the file. */
   setTime(ms: number): Promise<void>
   sql(text: string, ...parameters: readonly unknown[]): Row[]
   /** The record of a key. */
   row(key: string): Row
 }
+
+export type FileNodeOptions = Pick<EngineOptions<SqliteTransaction>, 'clock' | 'chance' | 'effects'>
 
 export interface FileNode {
   readonly store: SqliteStore
@@ -57,11 +59,11 @@ export async function testFile(): Promise<TestFile> {
   }
 }
 
-function nodeOn(path: string, { clock }: { readonly clock?: Clock } = {}): FileNode {
+function nodeOn(path: string, options: FileNodeOptions = {}): FileNode {
   const heard: Heard[] = []
   const logged: LogEntry[] = []
   const store = sqliteStore({ path })
-  const hapax = engine({ store, log: (entry) => logged.push(entry), ...(clock && { clock }) })
+  const hapax = engine({ ...options, store, log: (entry) => logged.push(entry) })
   for (const name of eventNames) hapax.on(name, (event) => heard.push({ name, event }))
   return { store, hapax, heard, logged }
 }

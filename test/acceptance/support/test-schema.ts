@@ -1,4 +1,4 @@
-import { type Engine, engine } from 'hapax'
+import { type Effects, type Engine, engine } from 'hapax'
 import { type PostgresStore, type PostgresStoreOptions, postgresStore } from 'hapax/postgres'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
@@ -27,6 +27,7 @@ export type Row = Readonly<Record<string, unknown>>
 export interface NodeOptions extends Omit<PostgresStoreOptions<pg.Pool>, 'pool' | 'schema'> {
   readonly url?: string
   readonly max?: number
+  readonly effects?: Effects
   /** Settings of the session, as `postgres -c` takes them. */
   readonly settings?: Readonly<Record<string, string>>
 }
@@ -54,7 +55,7 @@ export async function testSchema(serverUrl: string): Promise<TestSchema> {
 
   return {
     name,
-    async node({ url = serverUrl, max = 4, settings = {}, ...options } = {}) {
+    async node({ url = serverUrl, max = 4, settings = {}, effects, ...options } = {}) {
       const wire = await listenedWire(url)
       const pool = new pg.Pool({
         connectionString: wire.url,
@@ -69,7 +70,7 @@ export async function testSchema(serverUrl: string): Promise<TestSchema> {
       })
       pool.on('error', () => undefined)
       const store = postgresStore({ ...options, pool, schema: name })
-      const hapax = engine({ store, log: () => undefined })
+      const hapax = engine({ store, log: () => undefined, ...(effects && { effects }) })
       ends.push(async () => {
         await hapax.close()
         await pool.end()

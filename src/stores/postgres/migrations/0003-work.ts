@@ -5,7 +5,8 @@ import type { Migration } from './migration.js'
  *
  * A call is found by the downstream key that it carried, and so is what somebody said about it, which may come before the
  * doubt, or when the record is long gone. `is_begun` and `has_effects` are numbers, as in every database of ours: a record
- * with either does not expire by itself. The defaults are constants, so that no row is rewritten.
+ * with either does not expire by itself. The defaults are constants, so that no row is rewritten; and those that are there
+ * have no recovery point but `started` and `finished`, so that none has to be read for its length.
  */
 export const work: Migration = {
   version: 3,
@@ -15,7 +16,8 @@ export const work: Migration = {
   ADD COLUMN is_begun smallint NOT NULL DEFAULT 0,
   ADD COLUMN has_effects smallint NOT NULL DEFAULT 0,
   ADD COLUMN looks bigint NOT NULL DEFAULT 0,
-  ADD COLUMN doubted_at timestamptz`,
+  ADD COLUMN doubted_at timestamptz,
+  ADD CONSTRAINT records_recovery_point_check CHECK (char_length(recovery_point) <= 50) NOT VALID`,
     `CREATE INDEX records_resumable ON ${schema}.records (locked_until)
   WHERE status = 'in_progress' AND on_lease_over = 'resume'`,
     `CREATE INDEX records_due ON ${schema}.records (status, reconcile_after)
