@@ -42,6 +42,10 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       const record = get(name)
       return record && copyOf(record)
     },
+    (name) => {
+      const record = get(name)
+      if (record?.state === 'unknown') write(transitions.postpone(record, { ...record, afterMs: 0 }, clock.now()))
+    },
   )
   const marked = (next: StoredRecord | undefined, call: CallMark | undefined): boolean => {
     if (!write(next)) return false

@@ -17,6 +17,8 @@ interface Kept {
 export function memoryCalls(
   now: () => number,
   findRecord: (name: RecordName) => StoredRecord | undefined,
+  /** A doubt about a call that somebody testifies about is due from then on. */
+  makeDue: (name: RecordName) => void,
 ): MemoryCalls {
   const calls = new Map<string, Kept>()
   const said: KeptTestimony[] = []
@@ -30,8 +32,8 @@ export function memoryCalls(
   return {
     mark(record, mark) {
       const kept = calls.get(mark.key)
-      if (kept !== undefined) calls.set(mark.key, { ...kept, call: { ...kept.call, state: mark.kind } })
-      else if (mark.kind === 'begun') begin(mark.key, mark.phase, record)
+      if (mark.kind === 'begun' && kept?.recordId !== record.id) begin(mark.key, mark.phase, record)
+      else if (kept !== undefined) calls.set(mark.key, { ...kept, call: { ...kept.call, state: mark.kind } })
     },
     async find(key) {
       const kept = calls.get(key)
@@ -47,6 +49,8 @@ export function memoryCalls(
     },
     async testify(testimony) {
       said.push(copyOf({ ...testimony, at: now() }))
+      const kept = calls.get(testimony.downstreamKey)
+      if (kept !== undefined) makeDue(kept.name)
     },
     async testimonies(keys) {
       return said.filter(({ downstreamKey }) => keys.includes(downstreamKey)).map(copyOf)

@@ -76,7 +76,7 @@ export function queriesFor(schema: string) {
       c AS (INSERT INTO ${schema}.calls (downstream_key, phase, record_id, scope_id, operation, generation, state, begun_at)
         SELECT $${names.length + 3}, $${names.length + 4}, id, scope_id, operation, generation, 'begun', ${clock} FROM w
         ON CONFLICT (downstream_key) DO UPDATE SET state = 'begun', ended_at = NULL, record_id = excluded.record_id,
-          generation = excluded.generation, begun_at = excluded.begun_at)
+          generation = excluded.generation, begun_at = CASE WHEN calls.record_id = excluded.record_id THEN calls.begun_at ELSE excluded.begun_at END)
       SELECT committed_in FROM w`,
       gives: ['committed_in'],
     }),

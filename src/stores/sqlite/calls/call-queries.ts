@@ -7,7 +7,8 @@ export const callQueries = {
   begin: `INSERT INTO hapax_calls (downstream_key, phase, record_id, scope_id, operation, generation, state, begun_at)
     VALUES (?, ?, ?, ?, ?, ?, 'begun', ?)
     ON CONFLICT (downstream_key) DO UPDATE SET state = 'begun', ended_at = NULL,
-      record_id = excluded.record_id, generation = excluded.generation, begun_at = excluded.begun_at`,
+      record_id = excluded.record_id, generation = excluded.generation, 
+      begun_at = CASE WHEN hapax_calls.record_id = excluded.record_id THEN hapax_calls.begun_at ELSE excluded.begun_at END`,
   end: `UPDATE hapax_calls SET state = ?, ended_at = ? WHERE downstream_key = ?`,
   find: `SELECT ${call} FROM hapax_calls WHERE downstream_key = ?`,
   list: `SELECT ${call} FROM hapax_calls WHERE id > ? ORDER BY id LIMIT ?`,
