@@ -36,7 +36,7 @@ export function settleQueriesFor(schema: string) {
   const update = (
     from: string,
   ) => `UPDATE ${states} s SET ${ended} FROM (SELECT ${schema}.clock() AS now OFFSET 0) t, ${from} a
-      WHERE s.effect_id = ANY (ARRAY(SELECT id FROM ${from})) AND s.effect_id = a.id AND s.fence = a.fence AND ${mayEnd}`
+      WHERE s.effect_id = ANY (ARRAY(SELECT id FROM ${from} b)) AND s.effect_id = a.id AND s.fence = a.fence AND ${mayEnd}`
   return {
     /**
      * Gives whom it ended, and whom the same claim ended before in the same way and for the same reason: that reply was lost.
