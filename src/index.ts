@@ -27,7 +27,8 @@ export {
   pgBossRelay,
   type QueueShape,
 } from './effects/relays.js'
-export { type EffectWorker, effectWorker, type Passed } from './effects/worker.js'
+export type { Passed } from './effects/watch.js'
+export { type EffectWorker, effectWorker } from './effects/worker.js'
 export type { EffectWorkerOptions } from './effects/worker-options.js'
 export type * from './engine/call-store.js'
 export type { OpaqueReason } from './engine/canonical/canonical.js'
@@ -117,6 +118,6 @@ export {
 export type { OurEntry } from './workers/ledger-ours.js'
 export type { WorkerOptions } from './workers/options.js'
 export type { ReaperOptions } from './workers/reaper.js'
-export type { Did, WorkerStatus } from './workers/service.js'
+export type { Did, WorkerStatus } from './workers/passes.js'
 export { type ServicesOptions, type WorkerName, workerNames } from './workers/services.js'
 export { startWorkers, type WorkDone, type Workers, type WorkersOptions, workOnce } from './workers/workers.js'

@@ -1,6 +1,5 @@
-import { backoffMs } from '../kernel/backoff.js'
 import { sleep } from '../kernel/clock.js'
-import { backoffs, defaults, effectBounds, limits } from '../kernel/limits.js'
+import { defaults, effectBounds, limits } from '../kernel/limits.js'
 import { carriedOut, type Ending } from './carrying.js'
 import { crew } from './crew.js'
 import { type Held, heldOf } from './held.js'
@@ -9,16 +8,8 @@ import { rest } from './rest.js'
 import { settling } from './settling.js'
 import { subjectOf, surroundingsOf } from './surroundings.js'
 import { suspects } from './suspects.js'
+import { type Passed, passedOf, unwatched, type Watch } from './watch.js'
 import { type EffectWorkerOptions, leaseOf, wholeNumber } from './worker-options.js'
-
-/** What a pass did. */
-export interface Passed {
-  readonly claimed: number
-  readonly done: number
-  readonly retried: number
-  readonly unknown: number
-  readonly dead: number
-}
 
 export interface EffectWorker {
   /** One pass: takes what is due, as much as a batch holds, and carries it out. */
@@ -40,6 +31,16 @@ export interface EffectWorker {
  * await worker.run(signal)
  */
 export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker {
+  const { run, ...worker } = watchedWorker(options)
+  return { ...worker, run: (signal) => run(signal) }
+}
+
+/** The same, for whoever watches its passes. */
+export interface WatchedWorker extends EffectWorker {
+  run(signal: AbortSignal, watch?: Watch): Promise<void>
+}
+
+export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWorker {
   const around = surroundingsOf(options)
   const { store, effects, clock, chance, events, log } = around
   const leaseMs = leaseOf(effects, options.lease)
@@ -57,6 +58,8 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
     carryOut: (held) => carry(held, (alone) => carriedOut(alone, 'found', carrying)),
   })
   const pause = rest(clock)
+  /** Of the run, since its last pass. */
+  const endings: (Ending | 'busy')[] = []
   let onEnded = () => {}
   let isDraining = false
   let givenBack: Promise<unknown> = Promise.resolve()
@@ -117,7 +120,7 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
     const room = batch - heldNow()
     if (room <= 0) return 0
     const found = await begun(await claimed({ limit: room }))
-    for (const held of found) take(held).catch(tellOfBug)
+    for (const held of found) take(held).then((ending) => endings.push(ending), tellOfBug)
     return found.length
   }
 
@@ -158,38 +161,35 @@ export function effectWorker<Tx>(options: EffectWorkerOptions<Tx>): EffectWorker
     async runOnce() {
       await sweep()
       const found = await claimed({ limit: batch })
-      const endings = await Promise.all(found.map(take))
-      const count = (ending: Ending) => endings.filter((one) => one === ending).length
-      return {
-        claimed: found.length,
-        done: count('done'),
-        retried: count('retry'),
-        unknown: count('unknown'),
-        dead: count('dead'),
-      }
+      return passedOf(found.length, await Promise.all(found.map(take)))
     },
-    async run(signal) {
+    async run(signal, watch = unwatched(around)) {
       isDraining = false
       signal.addEventListener('abort', stopTaking, { once: true })
-      let failures = 0
       let sweptAt = Number.NEGATIVE_INFINITY
+      let taken = 0
+      const pass = async () => {
+        if (clock.elapsed() - sweptAt >= effectBounds.sweepMs) {
+          sweptAt = clock.elapsed()
+          await sweep()
+        }
+        taken = await intake()
+        return passedOf(taken, endings.splice(0))
+      }
       while (!signal.aborted) {
         try {
-          if (clock.elapsed() - sweptAt >= effectBounds.sweepMs) {
-            sweptAt = clock.elapsed()
-            await sweep()
-          }
-          const taken = await intake()
-          failures = 0
+          await watch.pass(pass)
           if (taken === 0 && heldNow() < batch) await pause.pause(idleMs(chance.fraction()), signal)
           // The next are asked for while the last of these are settled.
           else await fewerThan(Math.floor(batch / 2) + 1, effectBounds.sweepMs, signal)
-        } catch {
-          failures++
-          await pause.pause(backoffMs(backoffs.storing, failures, chance), signal)
+        } catch (error) {
+          const pauseMs = watch.pauseAfter(error)
+          if (pauseMs === undefined) break
+          await sleep(clock, pauseMs, signal)
         }
       }
       await drain()
+      signal.removeEventListener('abort', stopTaking)
     },
     nudge: pause.nudge,
     async carryOut(effectId) {

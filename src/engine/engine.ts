@@ -255,7 +255,10 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
     find,
     on: context.events.on,
     log: context.log,
-    open: context.opening.open,
+    async open() {
+      if (closing !== undefined) throw new HapaxError('engine_closed')
+      await context.opening.open()
+    },
     close() {
       closing ??= closeOnce()
       return closing

@@ -1,62 +1,47 @@
 import { effectReconciler as reconcilerOf } from '../effects/reconciler.js'
-import { effectWorker as workerOf } from '../effects/worker.js'
+import type { Passed } from '../effects/watch.js'
+import { type EffectWorker, watchedWorker as workerOf } from '../effects/worker.js'
 import type { EffectWorkerOptions } from '../effects/worker-options.js'
 import { effectBounds } from '../kernel/limits.js'
 import type { WorkersHost } from './host.js'
 import { pacedBy, type WorkerOptions } from './options.js'
-import { type Did, did, type Service, service } from './service.js'
+import { did, passes } from './passes.js'
+import { type Service, service } from './service.js'
 
 export type EffectServiceOptions = Pick<EffectWorkerOptions<never>, 'concurrency' | 'batch' | 'lease'>
 
-/**
- * The effect worker as a service. It has a loop of its own, whose passes overlap: while it runs, what it did is taken from
- * what it tells. `undefined` where the engine has no effects.
- */
-export function effectService<Tx>(host: WorkersHost<Tx>, options: EffectServiceOptions = {}): Service | undefined {
+export interface EffectService extends Service {
+  /** Carries out this one effect, due or not, for whoever it was handed over to. */
+  carryOut: EffectWorker['carryOut']
+}
+
+/** The effect worker as a service. It has a loop of its own, whose passes overlap. `undefined` where the engine has no effects. */
+export function effectService<Tx>(
+  host: WorkersHost<Tx>,
+  options: EffectServiceOptions = {},
+): EffectService | undefined {
   const surroundings = surroundingsIn(host)
   if (surroundings === undefined) return undefined
   const worker = workerOf<Tx>({ ...surroundings, ...options })
   const name = 'effects'
-  const counts: Record<string, number> = {}
-  let lastPassAt: number | undefined
-  let lastWorkAt: number | undefined
-  const told = {
-    effect_done: 'done',
-    effect_retried: 'retried',
-    effect_dead: 'dead',
-    effect_doubted: 'unknown',
-  } as const
-  for (const event of ['effect_done', 'effect_retried', 'effect_dead', 'effect_doubted'] as const)
-    host.on(event, () => {
-      counts[told[event]] = (counts[told[event]] ?? 0) + 1
-      lastWorkAt = host.clock.now()
+  const { made, pauseAfter, status } = passes({ ...host, name })
+  const pass = (make: () => Promise<Passed>) =>
+    made(async () => {
+      await host.open()
+      const { claimed, ...endings } = await make()
+      return { did: did({ claimed, ...endings }), left: claimed > 0 ? 'more' : 'nothing' }
     })
 
   return {
     name,
-    async runOnce() {
-      const startedAt = host.clock.elapsed()
-      await host.open()
-      const { claimed, ...endings } = await worker.runOnce()
-      const done = did({ claimed, ...endings })
-      lastPassAt = host.clock.now()
-      const tookMs = host.clock.elapsed() - startedAt
-      host.events.emit('worker_passed', () => ({ worker: name, did: done, tookMs }))
-      return { did: done, left: claimed > 0 ? 'more' : 'nothing' }
-    },
-    async run(signal) {
-      // A database that is not there yet is what its own loop waits for.
-      await host.open().catch(() => undefined)
-      await worker.run(signal)
-    },
+    runOnce: () => pass(worker.runOnce),
+    run: (signal) => worker.run(signal, { pass, pauseAfter }),
     nudge: worker.nudge,
-    status: () => ({
-      name,
-      lastPassAt: lastPassAt ?? lastWorkAt,
-      lastDid: { ...counts } as Did,
-      lastWorkAt,
-      lastError: undefined,
-    }),
+    status,
+    async carryOut(effectId) {
+      await host.open()
+      return worker.carryOut(effectId)
+    },
   }
 }
 

@@ -2,7 +2,8 @@ import { type Duration, parseDuration } from '../kernel/duration.js'
 import { workerBounds } from '../kernel/limits.js'
 import type { WorkersHost } from './host.js'
 import { pacedBy, type WorkerOptions } from './options.js'
-import { did, type Service, service } from './service.js'
+import { did } from './passes.js'
+import { type Service, service } from './service.js'
 
 export interface ReaperOptions extends WorkerOptions {
   /** Between two full batches. Default `'50ms'`. */

@@ -4,7 +4,8 @@ import { workerBounds } from '../kernel/limits.js'
 import type { WorkersHost } from './host.js'
 import { pacedBy, type WorkerOptions } from './options.js'
 import { outages } from './outages.js'
-import { did, type Service, service } from './service.js'
+import { did } from './passes.js'
+import { type Service, service } from './service.js'
 
 /**
  * Finds out about doubts, by what others said and by asking providers. A provider that does not answer is asked less and

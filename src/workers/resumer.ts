@@ -1,7 +1,8 @@
 import { workerBounds } from '../kernel/limits.js'
 import type { WorkersHost } from './host.js'
 import { pacedBy, type WorkerOptions } from './options.js'
-import { did, type Service, service } from './service.js'
+import { did } from './passes.js'
+import { type Service, service } from './service.js'
 
 /** Goes on with operations that were left half-done, though their clients never return. */
 export function resumer<Tx>(host: WorkersHost<Tx>, options: WorkerOptions = {}): Service {

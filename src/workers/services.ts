@@ -1,4 +1,9 @@
-import { type EffectServiceOptions, effectReconcilerService, effectService } from './effect-services.js'
+import {
+  type EffectService,
+  type EffectServiceOptions,
+  effectReconcilerService,
+  effectService,
+} from './effect-services.js'
 import type { WorkersHost } from './host.js'
 import { refuse, refuseMisspellings, type WorkerOptions } from './options.js'
 import { type ReaperOptions, reaper } from './reaper.js'
@@ -24,7 +29,7 @@ export interface ServicesOptions {
   readonly effectReconciler?: Pick<WorkerOptions, 'every'> | 'off'
 }
 
-export type NamedServices = Partial<Readonly<Record<WorkerName, Service>>>
+export type NamedServices = Partial<Readonly<Record<WorkerName, Service>>> & { readonly effects?: EffectService }
 
 const paced = ['every', 'batch']
 const known: Readonly<Record<WorkerName, readonly string[]>> = {

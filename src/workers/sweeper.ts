@@ -1,7 +1,8 @@
 import { workerBounds } from '../kernel/limits.js'
 import type { WorkersHost } from './host.js'
 import { pacedBy, type WorkerOptions } from './options.js'
-import { did, type Service, service } from './service.js'
+import { did } from './passes.js'
+import { type Service, service } from './service.js'
 
 /** Finds claims that nobody renews any more, so that a crash locks no key for longer than its lease and one interval. */
 export function sweeper<Tx>(host: WorkersHost<Tx>, options: WorkerOptions = {}): Service {

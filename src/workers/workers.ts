@@ -1,7 +1,10 @@
+import type { Ending } from '../effects/carrying.js'
 import { sleep } from '../kernel/clock.js'
 import { defaults } from '../kernel/limits.js'
 import type { WorkersHost } from './host.js'
-import type { Did, Service, WorkerStatus } from './service.js'
+import { refuse } from './options.js'
+import type { Did, WorkerStatus } from './passes.js'
+import type { Service } from './service.js'
 import { type NamedServices, type ServicesOptions, servicesOf, type WorkerName } from './services.js'
 
 export interface WorkersOptions<Tx> extends ServicesOptions {
@@ -19,6 +22,11 @@ export interface Workers {
   runOnce(): Promise<readonly WorkDone[]>
   /** Says that there may be something to do, for all of them. */
   nudge(): void
+  /**
+   * Carries out this one effect, due or not, for whoever it was handed over to: the consumer of a queue, say. `busy`: it is
+   * not to be had. Needs the worker of effects.
+   */
+  carryOut(effectId: number): Promise<Ending | 'busy'>
   /** The last that is known of each. */
   status(): readonly WorkerStatus[]
   /**
@@ -59,6 +67,11 @@ export function startWorkers<Tx>({ hapax, ...options }: WorkersOptions<Tx>): Wor
     runOnce: () => once(all),
     nudge() {
       for (const { nudge } of all) nudge()
+    },
+    async carryOut(effectId) {
+      const { effects } = services
+      if (effects === undefined) refuse('carryOut() needs the worker of effects, and an engine that has effects.')
+      return effects.carryOut(effectId)
     },
     status: () => all.map(({ status }) => status()),
     stop() {

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { HapaxError } from '../../src/kernel/errors.js'
 import { emitter } from '../../src/kernel/events.js'
 import { backoffs, workerBounds } from '../../src/kernel/limits.js'
-import { type Pass, service } from '../../src/workers/service.js'
+import type { Pass } from '../../src/workers/passes.js'
+import { service } from '../../src/workers/service.js'
 import { manualClock } from '../support/manual-clock.js'
 
 /** The loop around a single pass. */
