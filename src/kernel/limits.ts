@@ -231,7 +231,7 @@ export const effectBounds = {
   attempts: 10,
   withinMs: 3 * day,
   /** Retries stop this long before a provider forgets a key: clocks differ, and a request may be on its way for a while. */
-  keyMarginMs: 5 * minute,
+  keyMarginMs: limits.keyMemoryMarginMs,
   /** Claims of one effect that were never settled: more than this, and it is the effect that ends its workers. */
   poison: 5,
   /** From so many on it is carried out by itself, so that nothing that lies beside it is taken for it. */

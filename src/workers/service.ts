@@ -1,3 +1,4 @@
+import { codeOf } from '../engine/evidence.js'
 import { backoffMs } from '../kernel/backoff.js'
 import type { Chance } from '../kernel/chance.js'
 import { type Clock, sleep } from '../kernel/clock.js'
@@ -111,11 +112,6 @@ export function service(options: ServiceOptions): Service {
     nudge: resting.nudge,
     status: () => ({ name, ...last }),
   }
-}
-
-function codeOf(error: unknown): string {
-  if (isHapaxError(error)) return error.code
-  return error instanceof Error ? error.name : 'unknown'
 }
 
 /** Counts, without what did not happen. */
