@@ -117,7 +117,7 @@ export {
 } from './workers/ledger.js'
 export type { OurEntry } from './workers/ledger-ours.js'
 export type { WorkerOptions } from './workers/options.js'
-export type { ReaperOptions } from './workers/reaper.js'
 export type { Did, WorkerStatus } from './workers/passes.js'
+export type { ReaperOptions } from './workers/reaper.js'
 export { type ServicesOptions, type WorkerName, workerNames } from './workers/services.js'
 export { startWorkers, type WorkDone, type Workers, type WorkersOptions, workOnce } from './workers/workers.js'

@@ -2,11 +2,13 @@ import { type Backoff, backoffMs } from '../kernel/backoff.js'
 import type { Chance } from '../kernel/chance.js'
 import type { Clock } from '../kernel/clock.js'
 
-/** Which providers fail to answer questions, and for how long they are left alone. */
+/** Which providers fail to answer questions, by kind of effect or by operation. Each is left alone for longer and longer. */
 export interface Outages {
   isOut(kind: string): boolean
   leftMs(kind: string): number
-  /** Gives how long nobody asks. */
+  /**
+   * It did not answer; gives how long nobody asks. What was asked at the same time and fails with it is the same outage.
+   */
   failed(kind: string): number
   answered(kind: string): void
 }
@@ -18,6 +20,7 @@ export function outages(backoff: Backoff, clock: Clock, chance: Chance): Outages
     isOut: (kind) => leftMs(kind) > 0,
     leftMs,
     failed(kind) {
+      if (leftMs(kind) > 0) return leftMs(kind)
       const failures = (out.get(kind)?.failures ?? 0) + 1
       // At least half of it: chance must not undo that the pause grows.
       const pauseMs = backoffMs(backoff, failures, { ...chance, fraction: () => 0.5 + chance.fraction() / 2 })

@@ -233,7 +233,7 @@ export const effectBounds = {
   attempts: 10,
   withinMs: 3 * day,
   /** Retries stop this long before a provider forgets a key: clocks differ, and a request may be on its way for a while. */
-  keyMarginMs: 5 * minute,
+  keyMarginMs: limits.keyMemoryMarginMs,
   /** Claims of one effect that were never settled: more than this, and it is the effect that ends its workers. */
   poison: 5,
   /** The same of one that was never called: a store that loses its replies for minutes must not kill what it holds. */

@@ -1,3 +1,4 @@
+import { rest } from '../effects/rest.js'
 import { type Clock, sleep } from '../kernel/clock.js'
 import { workerBounds } from '../kernel/limits.js'
 
@@ -11,26 +12,13 @@ export interface Nap {
 }
 
 export function nap(clock: Clock): Nap {
-  let isNudged = false
-  let onNudge = () => {}
+  const rested = rest(clock)
   return {
-    nudge() {
-      isNudged = true
-      onNudge()
-    },
+    nudge: rested.nudge,
     async rest(ms, signal) {
       const gapMs = Math.min(ms, workerBounds.nudgeGapMs)
       await sleep(clock, gapMs, signal)
-      if (!isNudged && ms > gapMs && !signal.aborted) {
-        const nudged = new AbortController()
-        const stop = () => nudged.abort()
-        onNudge = stop
-        signal.addEventListener('abort', stop, { once: true })
-        await sleep(clock, ms - gapMs, nudged.signal)
-        signal.removeEventListener('abort', stop)
-        onNudge = () => {}
-      }
-      isNudged = false
+      await rested.pause(ms - gapMs, signal)
     },
   }
 }

@@ -1,3 +1,4 @@
+import { codeOf } from '../engine/evidence.js'
 import { backoffMs } from '../kernel/backoff.js'
 import type { Chance } from '../kernel/chance.js'
 import type { Clock } from '../kernel/clock.js'
@@ -78,10 +79,6 @@ export function passes({ name, clock, chance, events, log }: PassesOptions): Pas
   }
 }
 
-function codeOf(error: unknown): string {
-  if (isHapaxError(error)) return error.code
-  return error instanceof Error ? error.name : 'unknown'
-}
 
 /** Counts, without what did not happen. */
 export function did(counts: Readonly<Record<string, number>>): Did {

@@ -1,9 +1,9 @@
+import { outages } from '../effects/outages.js'
 import type { Reconciled } from '../engine/believing.js'
 import type { Asking } from '../engine/chores.js'
-import { workerBounds } from '../kernel/limits.js'
+import { backoffs, workerBounds } from '../kernel/limits.js'
 import type { WorkersHost } from './host.js'
 import { pacedBy, type WorkerOptions } from './options.js'
-import { outages } from './outages.js'
 import { did } from './passes.js'
 import { type Service, service } from './service.js'
 
@@ -13,7 +13,7 @@ import { type Service, service } from './service.js'
  */
 export function reconciler<Tx>(host: WorkersHost<Tx>, options: WorkerOptions = {}): Service {
   const { everyMs, batch } = pacedBy(options, 'reconciler', workerBounds.reconcileMs, workerBounds.reconcileBatch)
-  const silent = outages(host.clock, host.chance)
+  const silent = outages(backoffs.outage, host.clock, host.chance)
   const asking: Asking = {
     mayAsk: (operation) => !silent.isOut(operation),
     heard(operation, came) {

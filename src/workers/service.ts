@@ -1,4 +1,5 @@
 import { sleep } from '../kernel/clock.js'
+
 import { nap } from './nap.js'
 import { type Pass, type PassesOptions, passes, type WorkerStatus } from './passes.js'
 
