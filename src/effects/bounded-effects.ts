@@ -8,17 +8,7 @@ import { defaults, effectBounds } from '../kernel/limits.js'
 /** The steps of the outbox that workers take. */
 export type BoundedEffects<Tx> = Pick<
   EffectStore<Tx>,
-  | 'claim'
-  | 'begin'
-  | 'renew'
-  | 'record'
-  | 'settle'
-  | 'apply'
-  | 'sweep'
-  | 'doubts'
-  | 'postpone'
-  | 'resolve'
-  | 'findByKey'
+  'claim' | 'begin' | 'renew' | 'record' | 'settle' | 'apply' | 'sweep' | 'doubts' | 'postpone' | 'resolve'
 >
 
 /**
@@ -52,6 +42,5 @@ export function boundedEffects<Tx>(store: BoundedEffects<Tx>, clock: Clock, even
     doubts: (query) => bounded('effects.doubts', () => store.doubts(query)),
     postpone: (id, plan) => bounded('effects.postpone', () => store.postpone(id, plan)),
     resolve: (id, evidence) => bounded('effects.resolve', () => store.resolve(id, evidence)),
-    findByKey: (key) => bounded('effects.findByKey', () => store.findByKey(key)),
   }
 }
