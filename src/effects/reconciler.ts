@@ -9,7 +9,6 @@ import { codeOf } from './deciding.js'
 import { countsFrom, type EffectEvidence, lookedUp, testified } from './evidence.js'
 import { outages } from './outages.js'
 import { aboutOf } from './packed.js'
-import { rest } from './rest.js'
 import { type EffectSurroundings, subjectOf, surroundingsOf } from './surroundings.js'
 
 export interface EffectReconcilerOptions<Tx> extends EffectSurroundings<Tx> {
@@ -30,9 +29,6 @@ export interface Reconciled {
 
 export interface EffectReconciler {
   runOnce(): Promise<Reconciled>
-  run(signal: AbortSignal): Promise<void>
-  /** Says that somebody said something about this key: a doubt that it ends is over at once. `false`: it ended none. */
-  heard(downstreamKey: string): Promise<boolean>
 }
 
 /** Finds out about effects that are in doubt: by what others said, and by asking their providers. */
@@ -40,7 +36,6 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
   const around = surroundingsOf(options)
   const { store, effects, clock, chance, events, log } = around
   const silent = outages(backoffs.outage, clock, chance)
-  const pause = rest(clock)
   const holdMs = effectBounds.holdMs
 
   async function testimoniesAbout(found: readonly StoredEffect[]) {
@@ -146,29 +141,5 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     }
   }
 
-  return {
-    runOnce,
-    async run(signal) {
-      let failures = 0
-      while (!signal.aborted) {
-        try {
-          const { looked } = await runOnce()
-          failures = 0
-          if (looked === 0) await pause.pause(effectBounds.lookMs * (0.5 + chance.fraction()), signal)
-        } catch {
-          failures++
-          await pause.pause(backoffMs(backoffs.storing, failures, chance), signal)
-        }
-      }
-    },
-    async heard(downstreamKey) {
-      const effect = await store.findByKey(downstreamKey)
-      const kind = effect === undefined ? undefined : effects.kinds.get(effect.kind)
-      if (effect?.state !== 'unknown' || kind === undefined) return false
-      const said = await testimoniesAbout([effect])
-      const evidence = judged(() => testified(effect, kind, said, log))
-      if (evidence === undefined) return false
-      return (await settle(effect, evidence)) !== 'postponed'
-    },
-  }
+  return { runOnce }
 }

@@ -79,7 +79,6 @@ export function passes({ name, clock, chance, events, log }: PassesOptions): Pas
   }
 }
 
-
 /** Counts, without what did not happen. */
 export function did(counts: Readonly<Record<string, number>>): Did {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0))

@@ -98,9 +98,7 @@ describe('an effect in doubt', () => {
     const result = new TextEncoder().encode('{"id":"esc_9"}')
     const said = { downstreamKey, says: 'landed', result, by: 'webhook:airtm', why: 'paid', at: 1 } as const
     const reconciler = it.reconciler({ call: provider('ok').call, lookup }, { testimonies: async () => [said] })
-    expect(await reconciler.heard('another key')).toBe(false)
-    expect(await reconciler.heard(downstreamKey)).toBe(true)
-    expect(await reconciler.heard(downstreamKey)).toBe(false)
+    expect(await reconciler.runOnce()).toMatchObject({ looked: 1, landed: 1 })
     expect(asked).toBe(0)
     expect(it.heard.at(-1)).toMatchObject({ name: 'effect_reconciled', event: { by: 'webhook:airtm', says: 'landed' } })
     expect(await it.effect(id)).toMatchObject({ state: 'ready', result: expect.anything() })
@@ -144,14 +142,13 @@ describe('an effect in doubt', () => {
   })
 
   test('does not end by a "not landed" that was said too early', async () => {
-    const id = await doubted({})
-    const { downstreamKey } = await it.effect(id)
-    const at = it.clock.now()
-    const said = { downstreamKey, says: 'not_landed', by: 'operator:ann', why: 'looked', at } as const
-    const early = it.reconciler({ call: provider('ok').call }, { testimonies: async () => [said] })
-    expect(await early.heard(downstreamKey)).toBe(false)
-    const late = { ...said, at: at + 10_000 }
-    const later = it.reconciler({ call: provider('ok').call }, { testimonies: async () => [late] })
-    expect(await later.heard(downstreamKey)).toBe(true)
+    const ids = [await doubted({}), await doubted({})]
+    const [early, late] = await Promise.all(ids.map((id) => it.effect(id)))
+    const said = (downstreamKey = '', at = it.clock.now()) =>
+      ({ downstreamKey, says: 'not_landed', by: 'operator:ann', why: 'looked', at }) as const
+    const testimonies = [said(early?.downstreamKey), said(late?.downstreamKey, it.clock.now() + 10_000)]
+    const reconciler = it.reconciler({ call: provider('ok').call }, { testimonies: async () => testimonies })
+    expect(await reconciler.runOnce()).toMatchObject({ looked: 2, notLanded: 1, unresolved: 1 })
+    expect(await it.effect(late?.id ?? 0)).toMatchObject({ state: 'ready' })
   })
 })
