@@ -40,13 +40,7 @@ export function boundedEffects<Tx>(store: BoundedEffects<Tx>, clock: Clock, even
     apply: (claim, result, body) => store.apply(claim, result, body),
     sweep: (limit) => bounded('effects.sweep', () => store.sweep(limit)),
     doubts: (query) => bounded('effects.doubts', () => store.doubts(query)),
-<<<<<<< HEAD
     postpone: (seen, plan) => bounded('effects.postpone', () => store.postpone(seen, plan)),
     resolve: (seen, evidence) => bounded('effects.resolve', () => store.resolve(seen, evidence)),
-    findByKey: (key) => bounded('effects.findByKey', () => store.findByKey(key)),
-=======
-    postpone: (id, plan) => bounded('effects.postpone', () => store.postpone(id, plan)),
-    resolve: (id, evidence) => bounded('effects.resolve', () => store.resolve(id, evidence)),
->>>>>>> d88f3275d8041c07ce36735dc022c80caddf9ca5
   }
 }
