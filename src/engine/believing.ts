@@ -39,10 +39,14 @@ export async function byTestimony<Tx>(
   record: StoredRecord,
   progress: Progress,
 ): Promise<Reconciled | undefined> {
+  const { calls } = context.wholeStore
   const { call } = progress
-  if (call === undefined) return undefined
-  const testimonies = (await context.wholeStore.calls?.testimonies([call.key])) ?? []
-  const said = testimonies.filter(({ at }) => at >= call.begunAt)
+  if (calls === undefined || call === undefined) return undefined
+  const testimonies = await calls.testimonies([call.key])
+  if (testimonies.length === 0) return undefined
+  // By the store's own clock, as what was said is.
+  const begunAt = (await calls.find(call.key))?.call.begunAt ?? Number.POSITIVE_INFINITY
+  const said = testimonies.filter(({ at }) => at >= begunAt)
   const counts = ({ says, at }: KeptTestimony) => says === 'landed' || at >= believableAt(record, progress)
   const last = said.findLast(({ says }) => says === 'landed') ?? said.findLast(counts)
   return last && believe(context, record, progress, lookedIn(last, progress), { by: last.by, why: last.why })

@@ -22,11 +22,13 @@ function receipts() {
   const outbox = effects({
     'receipt.send': {
       call: async ({ payload }: EffectCall<{ to: string }>) => {
-        if (payload.to === 'poison') throw Object.assign(new Error('no'), { code: 'ECONNRESET' })
+        if (payload.to === 'poison') throw Object.assign(new Error('no'), { code: 'ECONNREFUSED' })
         return { id: `r_${sent.push(payload.to)}` }
       },
       providerId: ({ id }: { id: string }) => id,
       honoursKeyFor: '24h',
+      // Of what may have been sent, nobody says that it is dead.
+      classify: () => 'not_sent',
       retry: { attempts: 3 },
     },
   })
@@ -147,7 +149,7 @@ onEach((fresh) => {
     expect(names.filter((name) => name === 'effect_dead')).toHaveLength(1)
     if (hapax.outbox === undefined) throw new Error('there is no outbox')
     const { letters } = await deadLetters({ store: hapax.outbox, effects: outbox }).list()
-    expect(letters).toMatchObject([{ effect: { state: 'dead', errorCode: 'ECONNRESET', finished: 3 } }])
+    expect(letters).toMatchObject([{ effect: { state: 'dead', errorCode: 'ECONNREFUSED', finished: 3 } }])
     expect(new TextDecoder().decode(letters[0]?.effect.payload)).toContain('poison')
   })
 })

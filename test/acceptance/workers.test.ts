@@ -152,7 +152,7 @@ describe('a doubt', () => {
     expect(records).toMatchObject([{ key: 'k', reconcileAfter: undefined }])
 
     const [downstreamKey = ''] = gateway.asked
-    const result = new TextEncoder().encode('{"id":"ch_1"}')
+    const result = { id: 'ch_1' }
     await hapax.testify({ downstreamKey, says: 'landed', result, by: 'operator:ada', why: 'seen in the dashboard' })
     expect(await ride()).toMatchObject({ value: { charge: { id: 'ch_1' } } })
     expect(JSON.parse(String(file.row('k').evidence))).toMatchObject([{ by: 'operator:ada', says: 'landed' }])
@@ -163,7 +163,7 @@ describe('a doubt', () => {
     const { file, hapax, gateway, ride } = await driving('lands')
     await rejection(ride())
     const [downstreamKey = ''] = gateway.asked
-    const result = new TextEncoder().encode('{"id":"ch_1"}')
+    const result = { id: 'ch_1' }
     await hapax.testify({ downstreamKey, says: 'landed', result, by: 'operator:ada', why: 'seen in the dashboard' })
     await ride()
     for (const day of [2, 40]) {

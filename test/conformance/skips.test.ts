@@ -84,6 +84,7 @@ const allowed = {
     'a doubt that did not land is ready to be called, with the same downstream key',
     'a doubt about an effect that was left to a person is due again once somebody testifies about it',
     'only a doubt is resolved or postponed',
+    'what was found out about one attempt neither resolves nor postpones the doubt about a later one',
     'the last claim may still say that a doubt is done, which nobody has resolved: it was only slow',
     'after a doubt was resolved its last claim can change nothing',
     'a commit shows its row, its answer and its effects together',
