@@ -1,6 +1,7 @@
 import { invariant } from '../kernel/errors.js'
 import { equalFingerprints, recipeOf } from './fingerprint/fingerprint.js'
-import { type Claim, finished, type StoredRecord, started } from './record.js'
+import { claimedAnew, completed, fresh, idle, leased, retained } from './next-record.js'
+import { type Claim, type StoredRecord, started } from './record.js'
 import { type Happening, nextState, type State } from './state.js'
 import type { Checkpoint, Completion, Doubt, Failure, Plan, Settlement } from './store.js'
 import type { Reservation, Verdict } from './verdict.js'
@@ -255,111 +256,6 @@ function compared(current: StoredRecord, reservation: Reservation): Verdict | un
   const recipe = recipeOf(current.fingerprint)
   if (reservation.fingerprints.some((candidate) => recipeOf(candidate) === recipe)) return { kind: 'mismatched' }
   return { kind: 'incomparable', recipe }
-}
-
-function fresh(
-  from: 'none' | 'expired',
-  reservation: Reservation,
-  now: number,
-  last: Pick<StoredRecord, 'id' | 'generation' | 'fence'>,
-): StoredRecord {
-  const { scope, key, claimId, operation, retentionMs, tombstoneMs, onLeaseOver } = reservation
-  return {
-    id: last.id,
-    scope,
-    key,
-    generation: last.generation + 1,
-    fence: last.fence + 1,
-    claimId,
-    state: stateAfter(from, 'reserve'),
-    operation,
-    fingerprint: reservation.fingerprints[0],
-    attempt: 1,
-    leaseUntil: now + reservation.leaseMs,
-    onLeaseOver,
-    recoveryPoint: started,
-    progress: reservation.progress,
-    isBegun: false,
-    hasEffects: false,
-    answer: undefined,
-    answerVersion: undefined,
-    errorCode: undefined,
-    reconcileAfter: undefined,
-    looks: 0,
-    doubtedAt: undefined,
-    evidence: [],
-    createdAt: now,
-    lastRunAt: now,
-    completedAt: undefined,
-    expiresAt: expiryOf(reservation, now),
-    retentionMs,
-    tombstoneMs,
-  }
-}
-
-function claimedAnew(current: StoredRecord, reservation: Reservation, now: number): StoredRecord {
-  return {
-    ...retained(leased(current, reservation.leaseMs, now), now),
-    state: stateAfter(current.state, 'resume'),
-    fence: current.fence + 1,
-    claimId: reservation.claimId,
-    attempt: current.attempt + 1,
-    // What is true of a phase is on record; before the first of them, the caller says what a crash would mean.
-    onLeaseOver: current.progress === undefined ? reservation.onLeaseOver : current.onLeaseOver,
-    errorCode: undefined,
-    reconcileAfter: undefined,
-    looks: 0,
-    lastRunAt: now,
-  }
-}
-
-/** Every first request comes by here: one copy of the record, and not one for each thing that is said about it. */
-function completed(
-  current: StoredRecord,
-  on: 'complete' | 'settle_completed',
-  { answer, answerVersion }: Completion,
-  now: number,
-): StoredRecord {
-  return {
-    ...current,
-    state: stateAfter(current.state, on),
-    leaseUntil: undefined,
-    recoveryPoint: finished,
-    progress: undefined,
-    isBegun: false,
-    answer,
-    answerVersion,
-    errorCode: undefined,
-    reconcileAfter: undefined,
-    looks: 0,
-    doubtedAt: undefined,
-    completedAt: now,
-    expiresAt: expiryOf(current, now),
-  }
-}
-
-function leased(record: StoredRecord, leaseMs: number, now: number): StoredRecord {
-  return { ...record, leaseUntil: now + leaseMs }
-}
-
-/** A record that nobody holds any more. The fence stays: it only ever rises. */
-function idle(record: StoredRecord, on: Happening): StoredRecord {
-  const state = stateAfter(record.state, on)
-  return { ...record, state, leaseUntil: undefined, reconcileAfter: undefined, doubtedAt: undefined, looks: 0 }
-}
-
-function stateAfter(from: State | 'none', on: Happening): State {
-  const to = nextState(from, on)
-  invariant(to !== undefined && to !== 'none', `${on} leads from ${from} to a state`)
-  return to
-}
-
-function retained(record: StoredRecord, now: number): StoredRecord {
-  return { ...record, expiresAt: expiryOf(record, now) }
-}
-
-function expiryOf({ retentionMs }: Pick<StoredRecord, 'retentionMs'>, now: number): number | undefined {
-  return retentionMs === undefined ? undefined : now + retentionMs
 }
 
 function taken(kind: 'reserved' | 'resumed', next: StoredRecord): Reserved {
