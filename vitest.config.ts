@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 /** What starts databases, processes or programs of the docs. Everything else is quick and runs in `npm run check`. */
@@ -15,6 +16,8 @@ export default defineConfig({
   test: {
     // `npm run acceptance` prints where each row is shown.
     includeTaskLocation: true,
+    // Most files wait for databases and processes most of their time: one at a time leaves half of a small machine idle.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       { extends: true, test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [...integration, ...crash] } },
       { extends: true, test: { name: 'integration', include: integration, testTimeout: 30_000 } },
