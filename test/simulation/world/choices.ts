@@ -1,7 +1,12 @@
-/** Who decides what happens next. `words` are only asked for when somebody reads them. */
+/**
+ * Who decides what happens next. A schedule is the list of what was chosen, so that whoever has the list can run it again.
+ * The first of the ways in which something may end is always the usual one.
+ */
 export interface Chooser {
-  /** One of `count`, the first of which is what usually happens. */
-  choose(count: number): number
+  /** Which of `count` things happens next. */
+  what(count: number): number
+  /** In which of `count` ways it happens. */
+  how(count: number): number
 }
 
 /** A seeded source of numbers in [0, 1): the same seed gives the same schedule on every machine. */
@@ -16,3 +21,31 @@ export function seeded(seed: number): () => number {
     return ((z ^ (z >>> 15)) >>> 0) / 2 ** 32
   }
 }
+
+/** By chance: everything may happen next, and one in `1 / faultRate` goes wrong. */
+export function byChance(fraction: () => number, faultRate: number): Chooser {
+  return {
+    what: (count) => Math.floor(fraction() * count),
+    how: (count) => (count === 1 || fraction() >= faultRate ? 0 : 1 + Math.floor(fraction() * (count - 1))),
+  }
+}
+
+/** What was chosen, and of how many: kept, so that a schedule can be run again, varied or shortened. */
+export interface Choice {
+  readonly taken: number
+  readonly of: number
+}
+
+/** Follows a list as far as it goes, then another chooser; whatever is chosen is written down. */
+export function following(list: readonly number[], otherwise: Chooser, kept: Choice[]): Chooser {
+  const next = (count: number, choose: (count: number) => number) => {
+    const listed = list[kept.length]
+    const taken = listed === undefined ? choose(count) : Math.min(listed, count - 1)
+    kept.push({ taken, of: count })
+    return taken
+  }
+  return { what: (count) => next(count, otherwise.what), how: (count) => next(count, otherwise.how) }
+}
+
+/** What usually happens, in the order in which it was asked for. */
+export const usual: Chooser = { what: () => 0, how: () => 0 }

@@ -2,7 +2,7 @@ import type { Process } from './process.js'
 
 /**
  * One call to a port: what a simulated part asks of the world, which says when it happens, and how it ends. It happens in one
- * instant. Whatever calls a port may wait for ever, lose its request, or lose the reply.
+ * instant. Its request may take any time, or be lost, and so may its reply.
  */
 export interface PortCall<T> {
   readonly process: Process
@@ -14,15 +14,13 @@ export interface PortCall<T> {
   readonly happen: () => T
   /** What the caller is told when the line breaks. Without it, the line does not break. */
   readonly broken?: () => Error
-  /** The world's time after which it can no longer happen: nothing is on its way for ever. */
+  /** The world's time after which it can no longer happen: nothing is on its way to a provider for ever. */
   readonly until?: number
-  /** What the caller learns, in short, for telling runs apart. */
-  readonly digest?: (value: T) => string
 }
 
 /** What simulated parts need of a world. */
 export interface Ports {
-  /** The world's time in milliseconds, which is also the database's. */
+  /** The database's time in milliseconds. */
   now(): number
   call<T>(call: PortCall<T>): Promise<T>
 }

@@ -1,0 +1,173 @@
+import { effects } from '../../src/effects/effects.js'
+import type { EffectAbout, EffectCall, Effects } from '../../src/engine/effect-definition.js'
+import type { Engine } from '../../src/engine/engine.js'
+import type { Work } from '../../src/engine/work.js'
+import { type Route, routeOf } from '../../src/http/route.js'
+import type { SimulatedTx } from './database/store.js'
+import { Declined, type Provider, type Service } from './provider.js'
+import type { Process } from './world/process.js'
+
+/** What a client asks for. */
+export interface Order {
+  readonly tenant: string
+  readonly key: string
+  readonly amount: number
+  /** Orders for the same thing are shipped one after another. */
+  readonly item?: string
+}
+
+export const programs = ['plain', 'rides', 'transfers', 'letters', 'sales'] as const
+
+/**
+ * One for each way in which a handler may be written: one that knows nothing of phases and calls a provider by itself; one
+ * whose provider honours keys; one whose provider only has a lookup; one whose provider has neither; and one that is a
+ * single transaction, and leaves everything else to its effects.
+ */
+export type Program = (typeof programs)[number]
+
+const day = 24 * 60 * 60_000
+
+/** All that there is to ask a provider for. Whoever honours keys forgets them in the end. */
+export const services = {
+  payout: { name: 'payout' },
+  charge: { name: 'charge', remembersMs: day },
+  transfer: { name: 'transfer', lagMs: 2_000 },
+  letter: { name: 'letter' },
+  receipt: { name: 'receipt', remembersMs: day },
+  shipment: { name: 'shipment', lagMs: 2_000 },
+} as const satisfies Readonly<Record<string, Service>>
+
+const timeoutMs = 10_000
+const timeout = '10s'
+
+/** What is wanted once per request. */
+export function subjectOf({ tenant, key }: Pick<Order, 'tenant' | 'key'>, generation: number): string {
+  return `${tenant}/${key}#${generation}`
+}
+
+interface Surroundings {
+  readonly process: Process
+  readonly provider: Provider
+}
+
+export function effectsOf({ process, provider }: Surroundings): Effects<unknown, SimulatedTx> {
+  const act = (service: Service, { payload, key }: EffectCall<Shipped>) =>
+    provider.act(process, { service, key, subject: payload.subject, timeoutMs })
+  return effects({
+    'receipt.send': {
+      call: (call: EffectCall<Shipped>) => act(services.receipt, call),
+      honoursKeyFor: '24h',
+      timeout,
+    },
+    'shipment.book': {
+      call: (call: EffectCall<Shipped>) => act(services.shipment, call),
+      lookup: ({ key }: EffectAbout<Shipped>) => provider.find(process, { service: services.shipment, key }),
+      apply: (tx: SimulatedTx, _: unknown, { payload }: EffectAbout<Shipped>) => tx.insert('shipped', payload.subject),
+      orderBy: ({ item }: Shipped) => item,
+      readLag: '2s',
+      timeout,
+    },
+  }) as unknown as Effects<unknown, SimulatedTx>
+}
+
+interface Shipped {
+  readonly subject: string
+  readonly item?: string
+}
+
+/** What every answer says of the request that it answers. */
+function said({ tenant, amount }: Order) {
+  return { tenant, amount }
+}
+
+/** A request as the routes know it. */
+export interface Received {
+  readonly order: Order
+}
+
+/** A program on one node: its route, and the handler where the route has no operation. */
+export interface Mounted {
+  readonly route: Route<Received>
+  readonly handler?: (work: Work<SimulatedTx>, order: Order) => Promise<unknown>
+}
+
+export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Surroundings): Mounted {
+  const { process, provider } = around
+  const scope = ({ order }: Received) => order.tenant
+  const classify = (error: unknown) => (error instanceof Declined ? 'answered' : 'doubt')
+  const isDeclined = (order: Order) => order.amount < 0
+
+  switch (program) {
+    case 'plain':
+      return {
+        route: routeOf(hapax, { name: 'plain', scope, onError: 'unknown' }),
+        async handler(work, order) {
+          const subject = subjectOf(order, work.generation)
+          const asked = { service: services.payout, key: 'none', subject, timeoutMs }
+          const { id } = await provider.act(process, asked)
+          return { status: 201, body: { ...said(order), id } }
+        },
+      }
+    case 'rides': {
+      const operation = hapax.operation('rides', { version: 1 }, async (work, order: Order) => {
+        const subject = subjectOf(order, work.generation)
+        await work.transaction('ride_created', ({ tx }) => tx.insert('rides', subject))
+        try {
+          const charge = await work.call('charge_created', {
+            run: ({ key }) =>
+              provider.act(process, { service: services.charge, key, subject, timeoutMs, isDeclined: isDeclined(order) }),
+            honoursKeyFor: '24h',
+            timeout,
+            classify,
+          })
+          return await work.commit(({ effect }) => {
+            effect('receipt.send', { subject })
+            return { status: 201, body: { ...said(order), charge: charge.id } }
+          })
+        } catch (error) {
+          if (error instanceof Declined) return { status: 402, body: { ...said(order), declined: true } }
+          throw error
+        }
+      })
+      return { route: routeOf(hapax, { scope, operation, input: ({ order }) => order }) }
+    }
+    case 'transfers': {
+      const operation = hapax.operation('transfers', { version: 1 }, async (work, order: Order) => {
+        const subject = subjectOf(order, work.generation)
+        const made = await work.call('transferred', {
+          run: ({ key }) => provider.act(process, { service: services.transfer, key, subject, timeoutMs }),
+          lookup: ({ key }) => provider.find(process, { service: services.transfer, key }),
+          readLag: '2s',
+          timeout,
+        })
+        return work.commit(async ({ tx }) => {
+          await tx.insert('transfers', subject)
+          return { status: 201, body: { ...said(order), transfer: made.id } }
+        })
+      })
+      return { route: routeOf(hapax, { scope, operation, input: ({ order }) => order }) }
+    }
+    case 'letters': {
+      const operation = hapax.operation('letters', { version: 1 }, async (work, order: Order) => {
+        const subject = subjectOf(order, work.generation)
+        const sent = await work.call('posted', {
+          run: ({ key }) => provider.act(process, { service: services.letter, key, subject, timeoutMs }),
+          timeout,
+        })
+        return { status: 201, body: { ...said(order), letter: sent.id } }
+      })
+      return { route: routeOf(hapax, { scope, operation, input: ({ order }) => order }) }
+    }
+    case 'sales':
+      return {
+        route: routeOf(hapax, { name: 'sales', scope, mode: 'transaction' }),
+        handler: (work, order) =>
+          work.commit(async ({ tx, effect }) => {
+            const subject = subjectOf(order, work.generation)
+            await tx.insert('sales', subject)
+            effect('shipment.book', { subject, item: order.item })
+            return { status: 201, body: { ...said(order), sale: subject } }
+          }),
+      }
+  }
+}

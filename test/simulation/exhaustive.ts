@@ -1,0 +1,57 @@
+import { run } from './running.js'
+import { type Scenario, simulation } from './simulation.js'
+import { type Choice, following, usual } from './world/choices.js'
+
+export interface Exhausted {
+  readonly schedules: number
+  /** Of these, so many went on like another one from some point on, and were left there. */
+  readonly cut: number
+  readonly states: number
+  readonly failure: { readonly choices: readonly number[]; readonly error: unknown } | undefined
+  readonly isExhausted: boolean
+}
+
+export interface Progress {
+  (sofar: { readonly schedules: number; readonly states: number }): void
+}
+
+/**
+ * Every schedule of a scenario, one after another: each follows the last one up to its last choice that can be made
+ * otherwise. What a process does is decided by what it was told, so two schedules that have told every process the same, with
+ * the same database and the same ledger, go on alike: the second is left there.
+ */
+export async function exhaust(scenario: Scenario, most: number, progress: Progress = () => {}): Promise<Exhausted> {
+  const seen = new Set<string>()
+  let list: readonly number[] | undefined = []
+  let [schedules, cut] = [0, 0]
+  while (list !== undefined && schedules < most) {
+    const choices: Choice[] = []
+    const followed: readonly number[] = list
+    const onStep = (made: ReturnType<typeof simulation>) => {
+      if (choices.length < followed.length || made.isRecovering()) return 'go' as const
+      const state = made.digest()
+      if (seen.has(state)) return 'cut' as const
+      seen.add(state)
+      return 'go' as const
+    }
+    const ended = await run({ simulation: simulation(scenario, following(followed, usual, choices), 'remembers'), choices, onStep })
+    schedules++
+    if (ended.isCut) cut++
+    if (ended.error !== undefined) {
+      const failure = { choices: choices.map(({ taken }) => taken), error: ended.error }
+      return { schedules, cut, states: seen.size, failure, isExhausted: false }
+    }
+    if (schedules % 1_000 === 0) progress({ schedules, states: seen.size })
+    list = next(choices)
+  }
+  return { schedules, cut, states: seen.size, failure: undefined, isExhausted: list === undefined }
+}
+
+/** The list that differs from this one as late as possible; `undefined` when there is none. */
+function next(choices: readonly Choice[]): readonly number[] | undefined {
+  const last = choices.findLastIndex(({ taken, of }) => taken + 1 < of)
+  if (last < 0) return undefined
+  const list = choices.slice(0, last + 1).map(({ taken }) => taken)
+  list[last] = (list[last] ?? 0) + 1
+  return list
+}

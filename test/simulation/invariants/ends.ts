@@ -1,0 +1,48 @@
+import type { StoredRecord } from '../../../src/engine/record.js'
+import { type Program, services, subjectOf } from '../application.js'
+import type { Act } from '../provider.js'
+import { demand } from '../violation.js'
+
+/** What a request of each program has led to when it was answered with 201. */
+const results: Readonly<Record<Program, { readonly acts: readonly string[]; readonly rows: readonly string[] }>> = {
+  plain: { acts: [services.payout.name], rows: [] },
+  rides: { acts: [services.charge.name, services.receipt.name], rows: ['rides'] },
+  transfers: { acts: [services.transfer.name], rows: ['transfers'] },
+  letters: { acts: [services.letter.name], rows: [] },
+  sales: { acts: [services.shipment.name], rows: ['sales', 'shipped'] },
+}
+
+export interface World {
+  readonly ledger: readonly Act[]
+  /** Whether this row has committed. */
+  hasRow(table: string, id: string): boolean
+}
+
+/** At the end everything that was answered has happened, and nothing that was not. */
+export function judgeEnd(program: Program, record: StoredRecord, { ledger, hasRow }: World): void {
+  const subject = subjectOf({ tenant: record.scope, key: record.key }, record.generation)
+  const { acts, rows } = results[program]
+  const isDone = record.answer?.kind === 'kept' && record.answer.status === 201
+  const times = (service: string) => ledger.filter((act) => act.service === service && act.subject === subject).length
+  if (record.state === 'unknown') return
+  for (const service of acts) {
+    const count = times(service)
+    demand(count === (isDone ? 1 : 0), () => `${subject} is ${stateOf(record)}, and there are ${count} of ${service}`)
+  }
+  for (const table of rows)
+    if (isDone) demand(hasRow(table, subject), () => `${subject} was answered, and its row of ${table} is missing`)
+}
+
+function stateOf({ state, answer }: StoredRecord): string {
+  return answer?.kind === 'kept' ? `answered with ${answer.status}` : state
+}
+
+/** Whether nothing more will happen to it by itself, short of a client or a person. */
+export function isSettled({ state, operation, recoveryPoint, isBegun }: StoredRecord): boolean {
+  if (state === 'completed' || state === 'expired') return true
+  // Nobody can ask about what a handler did by itself: it waits for a person.
+  if (state === 'unknown') return operation === 'plain'
+  // Whoever is no operation goes on with its client alone.
+  const isClients = operation === 'plain' || operation === 'sales'
+  return state === 'failed_retryable' && (isClients || (recoveryPoint === 'started' && !isBegun))
+}

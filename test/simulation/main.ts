@@ -1,0 +1,89 @@
+/**
+ * What `npm run simulate` runs, once it is bundled with the engine: all schedules of the small cases, or random ones of a
+ * range of seeds. It says what it finds as lines of JSON, to whoever started it.
+ */
+import { cases } from './cases.js'
+import { exhaust } from './exhaustive.js'
+import { scenarioOf, scheduleOf } from './random.js'
+import { type Ended, run, runTogether } from './running.js'
+import { shrunk } from './shrinking.js'
+
+/** What is asked of one process. */
+export type Task =
+  | { readonly kind: 'case'; readonly name: string; readonly most: number }
+  | { readonly kind: 'random'; readonly from: number; readonly step: number; readonly count: number; readonly ms: number }
+  | { readonly kind: 'seed'; readonly seed: number }
+
+/** Schedules that run at once, so that they share the turns of the event loop. */
+const together = 32
+
+const task = JSON.parse(process.argv[2] ?? '{}') as Task
+process.on('unhandledRejection', (error) => {
+  say({ kind: 'failed', error: wordsOf(error), trace: ['something was thrown where nobody listens'] })
+  process.exit(1)
+})
+await done(task)
+
+async function done(asked: Task): Promise<void> {
+  switch (asked.kind) {
+    case 'case':
+      return runCase(asked.name, asked.most)
+    case 'random':
+      return runRandom(asked)
+    case 'seed':
+      return runSeed(asked.seed)
+  }
+}
+
+async function runCase(name: string, most: number): Promise<void> {
+  const found = cases.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`There is no case “${name}”.`)
+  const { failure, ...figures } = await exhaust(found.scenario, most, (sofar) => say({ kind: 'progress', ...sofar }))
+  if (failure === undefined) return say({ kind: 'case', name, ...figures })
+  const { error, trace } = await shrunk(found.scenario, failure.choices)
+  say({ kind: 'failed', name, error: wordsOf(error ?? failure.error), trace })
+}
+
+async function runRandom({ from, step, count, ms }: Extract<Task, { kind: 'random' }>): Promise<void> {
+  const startedAt = performance.now()
+  let begun = 0
+  let finished = 0
+  let failed: { readonly seed: number } | undefined
+  const seeds = new Map<unknown, number>()
+  const next = () => {
+    if (failed !== undefined || begun === count || performance.now() - startedAt > ms) return undefined
+    const seed = from + begun++ * step
+    const schedule = scheduleOf(seed)
+    seeds.set(schedule.simulation, seed)
+    return schedule
+  }
+  await runTogether(next, together, ({ simulation, error }: Ended) => {
+    const seed = seeds.get(simulation) ?? 0
+    seeds.delete(simulation)
+    finished++
+    if (error !== undefined && failed === undefined) failed = { seed }
+    if (finished % 5_000 === 0) say({ kind: 'progress', schedules: finished })
+  })
+  const tookMs = performance.now() - startedAt
+  if (failed !== undefined) return runSeed(failed.seed)
+  say({ kind: 'random', from, step, schedules: finished, tookMs })
+}
+
+/** One seed again, as short as it can be made, in words. */
+async function runSeed(seed: number): Promise<void> {
+  const { error, choices } = await run(scheduleOf(seed))
+  if (error === undefined) return say({ kind: 'seed', seed, schedules: 1 })
+  const list = choices.map(({ taken }) => taken)
+  const found = await shrunk(scenarioOf(seed), list)
+  say({ kind: 'failed', seed, error: wordsOf(found.error ?? error), trace: found.trace })
+}
+
+function say(line: object): void {
+  console.log(JSON.stringify(line))
+}
+
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  // A broken promise says all there is to say; anything else is a bug, and where it was thrown matters.
+  return error.name === 'Violation' ? error.message : (error.stack ?? error.message)
+}

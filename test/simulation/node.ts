@@ -1,0 +1,101 @@
+import { type Engine, engine } from '../../src/engine/engine.js'
+import { handle } from '../../src/http/door.js'
+import type { Exchange, Reply } from '../../src/http/exchange.js'
+import { type Inbox, inbox } from '../../src/inbox/inbox.js'
+import { type NamedServices, servicesOf } from '../../src/workers/services.js'
+import { effectsOf, type Mounted, mounted, type Order, type Program } from './application.js'
+import type { SimulatedDatabase } from './database/database.js'
+import { type SimulatedTx, simulatedStore } from './database/store.js'
+import type { Act, Provider } from './provider.js'
+import { seeded } from './world/choices.js'
+import { newProcess, type Process } from './world/process.js'
+import type { World } from './world/world.js'
+
+/** A process of ours: the real engine, door, workers and inbox. */
+export interface SimulatedNode {
+  readonly process: Process
+  readonly hapax: Engine<SimulatedTx>
+  /** Made when they are first asked for: most schedules need few of them. */
+  readonly workers: () => NamedServices
+  readonly webhooks: () => Inbox
+  answer(program: Program, order: Order): Promise<Reply>
+}
+
+export interface Surroundings {
+  readonly world: World
+  readonly database: SimulatedDatabase
+  readonly provider: Provider
+}
+
+export function startNode(name: string, { world, database, provider }: Surroundings): SimulatedNode {
+  const process = world.add(newProcess(name, 'node'))
+  const fraction = seeded(name.length * 31 + name.charCodeAt(name.length - 1))
+  let ids = 0
+  const hapax = engine<SimulatedTx>({
+    store: simulatedStore(database, world, process),
+    clock: world.clockOf(process),
+    chance: { fraction, id: () => `${name}, ${++ids}` },
+    effects: effectsOf({ process, provider }),
+    log: () => {},
+  })
+  const routes = new Map<Program, Mounted>()
+  let workers: NamedServices | undefined
+  let webhooks: Inbox | undefined
+
+  function routeOf(program: Program): Mounted {
+    const known = routes.get(program) ?? mounted(program, hapax, { process, provider })
+    routes.set(program, known)
+    return known
+  }
+
+  return {
+    process,
+    hapax,
+    workers() {
+      // Only who knows an operation can go on with it.
+      for (const program of ['rides', 'transfers', 'letters'] as const) routeOf(program)
+      workers ??= servicesOf(hapax, {})
+      return workers
+    },
+    webhooks() {
+      webhooks ??= webhooksOf(hapax)
+      return webhooks
+    },
+    async answer(program, order) {
+      const { route, handler } = routeOf(program)
+      const handled = await handle(hapax, exchangeOf(program, order, handler), route, { order })
+      if (handled.kind !== 'reply') throw new Error('unreachable: every program guards POST')
+      return handled.reply
+    },
+  }
+}
+
+function exchangeOf(program: Program, order: Order, handler: Mounted['handler']): Exchange<SimulatedTx> {
+  const body = Buffer.from(JSON.stringify(order))
+  return {
+    method: 'POST',
+    target: `/${program}`,
+    lines: (name) =>
+      name === 'idempotency-key' ? [`"${order.key}"`] : name === 'content-type' ? ['application/json'] : [],
+    body: () => body,
+    run: (work) => handler?.(work, order),
+    captured(value) {
+      const { status, body } = value as { status: number; body: unknown }
+      return { status, headers: [['content-type', 'application/json']], body: Buffer.from(JSON.stringify(body)) }
+    },
+  }
+}
+
+/** A provider whose signatures are right, and who tells what it did. */
+function webhooksOf(hapax: Engine<SimulatedTx>): Inbox {
+  return inbox<SimulatedTx, Act>({
+    hapax,
+    provider: 'provider',
+    verify: ({ headers }) => ({ eventId: headers.get('event-id') ?? '' }),
+    parse: (json) => json as Act,
+    async handle({ event, tx, evidence }) {
+      await tx.insert('events', event.id)
+      evidence({ downstreamKey: event.key, says: 'landed', result: { id: event.id }, why: 'it was done' })
+    },
+  })
+}

@@ -1,0 +1,89 @@
+import type { Ports } from './world/port-call.js'
+import type { Process } from './world/process.js'
+
+/** One thing that the provider did, as its own ledger has it. */
+export interface Act {
+  readonly id: string
+  /** What kind of thing: each service does one. */
+  readonly service: string
+  /** The key that the request carried. */
+  readonly key: string
+  /** Whose request asked for it: tenant, key and generation. Of each, one is wanted. */
+  readonly subject: string
+  readonly at: number
+}
+
+/** What is known of a service, as its documentation would say it. */
+export interface Service {
+  readonly name: string
+  /** How long it remembers keys: without it, it acts whenever it is asked. */
+  readonly remembersMs?: number
+  /** How long its lookup lags behind. */
+  readonly lagMs?: number
+}
+
+export interface Asked {
+  readonly service: Service
+  readonly key: string
+  readonly subject: string
+  /** For so long the request may be on its way. */
+  readonly timeoutMs: number
+  /** The provider says no, and does nothing. */
+  readonly isDeclined?: boolean
+}
+
+/** An answer of the provider that nothing happened. */
+export class Declined extends Error {
+  override readonly name = 'Declined'
+}
+
+/** Somebody outside who does things, with a ledger that is always right. */
+export class Provider {
+  readonly ledger: Act[] = []
+  /** Called with each act: it may send a webhook. */
+  onAct: (act: Act) => void = () => {}
+  readonly #ports: Ports & { readonly time: number }
+
+  constructor(ports: Ports & { readonly time: number }) {
+    this.#ports = ports
+  }
+
+  act(process: Process, asked: Asked): Promise<{ readonly id: string }> {
+    const { service, subject, timeoutMs } = asked
+    return this.#ports.call({
+      process,
+      port: 'provider',
+      words: () => `${process.name} asks for a ${service.name} for ${subject}`,
+      happen: () => this.#did(asked),
+      broken: () => new Error('the line to the provider broke'),
+      until: this.#ports.time + timeoutMs,
+    })
+  }
+
+  find(process: Process, { service, key }: Pick<Asked, 'service' | 'key'>) {
+    return this.#ports.call({
+      process,
+      port: 'provider',
+      words: () => `${process.name} asks what became of a ${service.name}`,
+      happen: () => {
+        const visible = this.#ports.time - (service.lagMs ?? 0)
+        const act = this.ledger.find((act) => act.key === key && act.service === service.name && act.at <= visible)
+        return act === undefined ? ({ landed: false } as const) : ({ landed: true, result: { id: act.id } } as const)
+      },
+      broken: () => new Error('the line to the provider broke'),
+    })
+  }
+
+  #did({ service, key, subject, isDeclined }: Asked): { readonly id: string } {
+    if (isDeclined) throw new Declined('the card has no cover')
+    const { time } = this.#ports
+    const known = this.ledger.find(
+      (act) => act.key === key && act.service === service.name && time - act.at < (service.remembersMs ?? 0),
+    )
+    if (known !== undefined) return { id: known.id }
+    const act = { id: `${service.name} ${subject}`, service: service.name, key, subject, at: time }
+    this.ledger.push(act)
+    this.onAct(act)
+    return { id: act.id }
+  }
+}

@@ -1,0 +1,67 @@
+import { type WorkerName, workerNames } from '../../src/workers/services.js'
+import { client, type Surroundings } from './client.js'
+import type { Simulation } from './simulation.js'
+
+/** After so many rounds whatever is still open is stuck. With the pauses between them they last for days. */
+const mostRounds = 40
+
+/**
+ * What happens when all that was on the way has arrived: nothing goes wrong any more, workers do their work, an operator
+ * answers what is left to people, and clients ask once more. Called whenever the world is idle; `false` when all is over.
+ */
+export function recovery(simulation: Simulation, around: Surroundings): () => boolean {
+  const { world, database, provider, checks, node } = simulation
+  let round = 0
+  let isAskedAgain = false
+
+  async function work(): Promise<void> {
+    const services = node(0).workers()
+    for (const name of workerNames) if (name !== 'reaper') await pass(services[name as WorkerName])
+    for (const { key } of database.calls()) await toldByOperator(key)
+  }
+
+  /** Blind calls are for people: one looks at the provider's ledger, and says what is there. */
+  async function toldByOperator(key: string): Promise<void> {
+    const act = provider.ledger.find((act) => act.key === key)
+    const about = { downstreamKey: key, by: 'operator:ann', why: 'the ledger' }
+    if (!database.isDoubted(key)) return
+    const said = act === undefined ? ({ says: 'not_landed' } as const) : ({ says: 'landed', result: { id: act.id } } as const)
+    await node(0).hapax.testify({ ...about, ...said })
+  }
+
+  function askAgain(): void {
+    isAskedAgain = true
+    const asked = new Set<string>()
+    for (const asking of simulation.scenario.requests) {
+      const name = `${asking.order.tenant}/${asking.order.key}`
+      if (asked.has(name)) continue
+      asked.add(name)
+      const nodes = Array.from({ length: 3 }, () => 0)
+      void client(`client of ${name}, who asks again`, { ...asking, nodes }, around)
+    }
+  }
+
+  return () => {
+    if (round === 0) world.calm()
+    round++
+    if (round > mostRounds) {
+      checks.stuck()
+      return false
+    }
+    if (!checks.isSettled()) {
+      world.pass(round < 20 ? 61_000 : 3_600_000)
+      void work()
+      return true
+    }
+    if (!isAskedAgain) {
+      askAgain()
+      return true
+    }
+    checks.end()
+    return false
+  }
+}
+
+async function pass(service: { runOnce(): Promise<unknown> } | undefined): Promise<void> {
+  await service?.runOnce().catch(() => undefined)
+}

@@ -1,0 +1,141 @@
+import type { WorkerName } from '../../src/workers/services.js'
+import { type Order, type Program, subjectOf } from './application.js'
+import { client, type Told } from './client.js'
+import { type SimulatedDatabase, simulatedDatabase } from './database/database.js'
+import { type Invariants, invariants } from './invariants.js'
+import { type SimulatedNode, startNode } from './node.js'
+import { type Act, Provider } from './provider.js'
+import { recovery } from './recovery.js'
+import type { Chooser } from './world/choices.js'
+import { type Budget, faultsOf } from './world/faults.js'
+import { newProcess } from './world/process.js'
+import { World } from './world/world.js'
+
+/** What happens in a simulation, apart from when it happens and what goes wrong. */
+export interface Scenario {
+  readonly requests: readonly {
+    readonly program: Program
+    readonly order: Order
+    readonly nodes: readonly number[]
+  }[]
+  /** Single passes of workers that are made at some time. */
+  readonly passes?: readonly { readonly worker: WorkerName; readonly node: number }[]
+  /** Whether the provider tells what it did, at some time, and how often. */
+  readonly deliveries?: number
+  /** An operator looks at the provider's ledger at some time and says what is there. */
+  readonly operators?: number
+  /** Time that passes at some point: a retention, say. */
+  readonly pauses?: readonly number[]
+  readonly faults: Budget
+}
+
+export interface Simulation {
+  readonly world: World
+  readonly database: SimulatedDatabase
+  readonly provider: Provider
+  readonly heard: readonly Told[]
+  readonly checks: Invariants
+  readonly node: (index: number) => SimulatedNode
+  readonly scenario: Scenario
+  /** Whether all that was wanted has happened: from here on nothing goes wrong, and there is nothing to choose. */
+  isRecovering(): boolean
+  /** Everything that can differ between two runs of the scenario, in short. */
+  digest(): string
+}
+
+export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remembers'): Simulation {
+  const faults = faultsOf(scenario.faults)
+  const heard: Told[] = []
+  /** Of each client, how much had been heard when it last sent something. */
+  const sent = new Map<string, number>()
+  const database = simulatedDatabase()
+  const nodes = new Map<number, SimulatedNode>()
+  let lives = 0
+  let isRecovering = false
+  const world: World = new World({
+    chooser,
+    faults,
+    remembers: memory === 'remembers',
+    onStep: () => checks.step(),
+    onIdle: () => {
+      isRecovering = true
+      return recover()
+    },
+  })
+  const provider = new Provider(world)
+  const checks = invariants({ world, database, provider, heard })
+  const outside = world.add(newProcess('somebody'))
+
+  /** A node that has crashed is started anew by whoever needs it. */
+  function node(index: number): SimulatedNode {
+    const known = nodes.get(index)
+    if (known?.process.isAlive) return known
+    lives++
+    const name = known === undefined ? `node ${index + 1}` : `node ${index + 1} in its ${lives}th life`
+    const started = startNode(name, { world, database, provider })
+    nodes.set(index, started)
+    return started
+  }
+
+  /** Something that begins at some time, and that nobody waits for. */
+  function sometime(words: string, begin: () => unknown): void {
+    void world.call({ process: outside, port: 'agenda', words: () => words, happen: () => void begin() })
+  }
+
+  function deliver(act: Act): void {
+    const { webhooks } = node(0)
+    const delivery = { headers: { 'event-id': act.id }, body: Buffer.from(JSON.stringify(act)) }
+    void webhooks().receive(delivery)
+  }
+
+  function testify(): void {
+    const { hapax } = node(0)
+    for (const { key, id } of provider.ledger) {
+      if (key === 'none') continue
+      const evidence = { downstreamKey: key, says: 'landed', result: { id }, by: 'operator:ann', why: 'seen' } as const
+      void hapax.testify(evidence).catch(() => undefined)
+    }
+  }
+
+  const around = {
+    world,
+    node,
+    sent(name: string) {
+      sent.set(name, heard.length)
+      return heard.length
+    },
+    heard: (told: Told) => void heard.push(told),
+    sending: checks.sending,
+  }
+  scenario.requests.forEach((asking, index) => {
+    const name = `client ${index + 1}`
+    sometime(`${name} wants ${subjectOf(asking.order, 1)}`, () => void client(name, asking, around))
+  })
+  for (const { worker, node: index } of scenario.passes ?? [])
+    sometime(`the ${worker} of node ${index + 1} makes a pass`, () =>
+      node(index)
+        .workers()
+        [worker]?.runOnce()
+        .catch(() => undefined),
+    )
+  for (let count = 0; count < (scenario.operators ?? 0); count++) sometime('an operator looks', testify)
+  for (const ms of scenario.pauses ?? []) sometime(`${ms / 1_000} s pass`, () => world.pass(ms))
+  provider.onAct = (act) => {
+    for (let count = 0; count < (scenario.deliveries ?? 0); count++)
+      sometime(`the provider tells of ${act.id}`, () => deliver(act))
+  }
+
+  const made: Simulation = {
+    world,
+    database,
+    provider,
+    heard,
+    checks,
+    node,
+    scenario,
+    isRecovering: () => isRecovering,
+    digest: () => `${world.digest()} ${database.digest()} ${JSON.stringify([provider.ledger, heard, [...sent]])}`,
+  }
+  const recover = recovery(made, around)
+  return made
+}

@@ -1,0 +1,50 @@
+import type { Process } from './process.js'
+
+export interface Timer {
+  readonly at: number
+  readonly process: Process
+  readonly callback: () => void
+  /** It keeps no world alive that has nothing else to do. */
+  readonly isWeak: boolean
+}
+
+/** All timers of a world, few at any time. */
+export interface Timers {
+  /** The function returned cancels it. */
+  add(timer: Timer): () => void
+  /** The one that fires first; of two at once, the one that was set first. */
+  next(): Timer | undefined
+  remove(timer: Timer): void
+  drop(process: Process): void
+  hasStrong(): boolean
+}
+
+export function timers(): Timers {
+  let all: Timer[] = []
+  const remove = (timer: Timer) => {
+    const index = all.indexOf(timer)
+    if (index >= 0) all.splice(index, 1)
+  }
+  return {
+    add(timer) {
+      if (!timer.process.isAlive) return () => {}
+      all.push(timer)
+      return () => remove(timer)
+    },
+    next() {
+      let first: Timer | undefined
+      for (const timer of all) if (first === undefined || firesAt(timer) < firesAt(first)) first = timer
+      return first
+    },
+    remove,
+    drop(process) {
+      all = all.filter((timer) => timer.process !== process)
+    },
+    hasStrong: () => all.some(({ isWeak }) => !isWeak),
+  }
+}
+
+/** A process that is stopped sets no alarm off. */
+function firesAt({ at, process }: Timer): number {
+  return Math.max(at, process.frozenUntil)
+}

@@ -1,0 +1,221 @@
+import type { Clock } from '../../../src/kernel/clock.js'
+import { type Chooser, usual } from './choices.js'
+import { type Fault, type Faults, faultsFor, words } from './faults.js'
+import type { PortCall, Ports } from './port-call.js'
+import { newProcess, type Process, remembered, stateOf } from './process.js'
+import { type Timer, timers } from './timers.js'
+
+/** How long a process is stopped for, or a clock jumps: longer than any lease. */
+const longMs = 60_000
+
+/** When every world begins: not 0, which would hide a missing time. */
+const beginning = Date.UTC(2030, 0, 1)
+
+/** A call that is under way, and whom to tell. Nobody waits for the reply of a process that has crashed. */
+interface Pending {
+  readonly call: PortCall<unknown>
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+export interface WorldOptions {
+  readonly chooser: Chooser
+  readonly faults: Faults
+  /** More steps than this mean that something goes in circles. */
+  readonly mostSteps?: number
+  /** Called when nothing is left to happen; `false`: that was all. */
+  readonly onIdle?: () => boolean
+  /** Called after each step, with all that followed from it. */
+  readonly onStep?: () => void
+  /** Keeps in short what each process was told. */
+  readonly remembers?: boolean
+}
+
+/**
+ * Time, lines and chance, owned by one scheduler. Whatever runs in it runs between two calls to a port and nowhere else, so
+ * that a list of choices is all that a schedule is.
+ */
+export class World implements Ports {
+  readonly trace: (() => string)[] = []
+  /** Milliseconds since it began. */
+  time = 0
+  /** How much the database's clock has jumped. */
+  databaseJumpMs = 0
+  steps = 0
+  readonly processes: Process[] = []
+  readonly #options: WorldOptions
+  #chooser: Chooser
+  #pending: Pending[] = []
+  readonly #timers = timers()
+
+  constructor(options: WorldOptions) {
+    this.#options = options
+    this.#chooser = options.chooser
+  }
+
+  now(): number {
+    return beginning + this.time + this.databaseJumpMs
+  }
+
+  call<T>(call: PortCall<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      // What a dead process still does is nowhere.
+      if (call.process.isAlive) this.#pending.push({ call, resolve: resolve as (value: unknown) => void, reject })
+    })
+  }
+
+  /** The clock of one process. */
+  clockOf(process: Process): Clock {
+    return {
+      now: () => beginning + this.time + process.wallOffsetMs,
+      elapsed: () => this.time,
+      after: (ms, callback, how) =>
+        this.#timers.add({ at: this.time + ms, process, callback, isWeak: how === 'weakly' }),
+    }
+  }
+
+  /** Makes one thing happen. What follows from it in the processes follows when this turn of the event loop is over. */
+  step(): 'more' | 'over' {
+    this.#options.onStep?.()
+    this.steps++
+    if (this.steps > (this.#options.mostSteps ?? 5_000)) throw new Error('It goes in circles.')
+    this.#forgetLate()
+    const ready = this.#pending.filter(({ call }) => call.isReady?.() ?? true)
+    const timer = this.#timers.next()
+    const { faults } = this.#options
+    const chooser = this.#chooser
+    // Time may pass although something could happen: that something is slow.
+    const mayPass = timer !== undefined && ready.length > 0 && faults.left('haste') > 0
+    if (ready.length === 0) return this.#passed(timer)
+    const index = chooser.what(ready.length + (mayPass ? 1 : 0))
+    const chosen = ready[index]
+    if (chosen === undefined) {
+      faults.take('haste')
+      return this.#passed(timer)
+    }
+    const ways = faultsFor(chosen.call, faults)
+    const way = ways[chooser.how(ways.length)] ?? 'none'
+    faults.take(way)
+    this.#pending = this.#pending.filter((pending) => pending !== chosen)
+    this.trace.push(() => words(chosen.call, way))
+    this.#happens(chosen, way)
+    return 'more'
+  }
+
+  /** From here on everything goes well, in the order in which it is asked for: nothing is chosen any more. */
+  calm(): void {
+    this.#options.faults.end()
+    this.#chooser = usual
+  }
+
+  /** Nothing happens for so long. What was due meanwhile is due now. */
+  pass(ms: number): void {
+    this.time += ms
+  }
+
+  add(process: Process): Process {
+    this.processes.push(process)
+    return process
+  }
+
+  /** Ends a process: nothing that it asked for is told to it, and its timers are gone. */
+  crash(process: Process): void {
+    process.isAlive = false
+    this.#pending = this.#pending.filter(({ call }) => call.process !== process)
+    this.#timers.drop(process)
+    for (const notice of process.onCrash.splice(0)) notice()
+  }
+
+  /** What is under way, in short, for telling states apart. */
+  digest(): string {
+    const pending = this.#pending.map(({ call }) => call.words()).sort()
+    const { faults } = this.#options
+    return JSON.stringify([this.time, this.databaseJumpMs, faults, this.processes.map(stateOf), pending])
+  }
+
+  #happens({ call, resolve, reject }: Pending, way: Fault): void {
+    const { process } = call
+    const replied = (tell: () => void, what: unknown) => this.#replies(process, tell, what)
+    const happened = () => {
+      try {
+        const value = call.happen()
+        return () => replied(() => resolve(value), value)
+      } catch (error) {
+        return () => replied(() => reject(error), error)
+      }
+    }
+    switch (way) {
+      case 'none':
+        return happened()()
+      case 'break_before':
+        return replied(() => reject(call.broken?.()), 'broken')
+      case 'break_after':
+        happened()
+        return replied(() => reject(call.broken?.()), 'broken')
+      case 'crash_before':
+        return this.crash(process)
+      case 'crash_after':
+        happened()
+        return this.crash(process)
+      case 'crash_meanwhile': {
+        // The request is on its way, and arrives when nobody waits for it any more.
+        this.crash(process)
+        const { broken: _, ...others } = call
+        this.#pending.push({ call: { ...others, process: ghost }, resolve: nobody, reject: nobody })
+        return
+      }
+      case 'late_reply': {
+        const reply = happened()
+        this.#pending.push({ call: replyOf(call, reply), resolve: nobody, reject: nobody })
+        return
+      }
+      case 'freeze':
+        process.frozenUntil = this.time + longMs
+        return happened()()
+      case 'clock_jump':
+        this.databaseJumpMs += longMs
+        return happened()()
+      case 'wall_jump':
+        process.wallOffsetMs -= 10 * longMs
+        return happened()()
+      case 'haste':
+        throw new Error('unreachable: haste is not about a call')
+    }
+  }
+
+  #replies(process: Process, tell: () => void, what: unknown): void {
+    const told = () => {
+      if (this.#options.remembers) process.told = remembered(process.told, this.time, what)
+      tell()
+    }
+    if (process.frozenUntil <= this.time) return told()
+    this.#timers.add({ at: process.frozenUntil, process, callback: told, isWeak: false })
+  }
+
+  #passed(timer: Timer | undefined): 'more' | 'over' {
+    if (timer === undefined || (timer.isWeak && this.#pending.length === 0 && !this.#timers.hasStrong()))
+      return this.#options.onIdle?.() ? 'more' : 'over'
+    const { process } = timer
+    this.time = Math.max(this.time, timer.at, process.frozenUntil)
+    this.#timers.remove(timer)
+    if (this.#options.remembers) process.told = remembered(process.told, this.time, 'timer')
+    timer.callback()
+    return 'more'
+  }
+
+  /** What is on its way for too long never arrives; whoever asked hears nothing. */
+  #forgetLate(): void {
+    if (this.#pending.some(({ call }) => call.until !== undefined && call.until < this.time))
+      this.#pending = this.#pending.filter(({ call }) => call.until === undefined || call.until >= this.time)
+  }
+}
+
+/** Whose requests are on their way after it has crashed. */
+const ghost = newProcess('nobody')
+
+function nobody(): void {}
+
+/** The reply of a call that has happened, on its way by itself. */
+function replyOf(call: PortCall<unknown>, reply: () => void): PortCall<void> {
+  return { process: call.process, port: call.port, words: () => `the reply to “${call.words()}” arrives`, happen: reply }
+}
