@@ -1,0 +1,50 @@
+/** Random schedules of a range of seeds, on as many processes as there are. */
+import { simulated } from './child.mjs'
+import { tell } from './told.mjs'
+
+/**
+ * @typedef {object} Ran
+ * @property {number} from the first seed
+ * @property {number} to the last one
+ * @property {number} schedules
+ * @property {number} perSecond of one process
+ * @property {number} seconds
+ *
+ * @param {{ bundle: string, processes: number, from: number, schedules: number, minutes: number }} asked
+ * @returns {Promise<Ran | undefined>} `undefined` when a promise was broken
+ */
+export async function campaign({ bundle, processes, from, schedules, minutes }) {
+  const startedAt = performance.now()
+  // In rounds: each process gets seeds of its own, and all of a round have run before the next begins.
+  let next = from
+  let busyMs = 0
+  const until = startedAt + minutes * 60_000
+  while (next < from + schedules && performance.now() < until) {
+    const share = Math.min(roundOf(minutes), Math.ceil((from + schedules - next) / processes))
+    const starts = Array.from({ length: processes }, (_, index) => next + index * share)
+    const lines = await Promise.all(
+      starts.map((start) => simulated(bundle, { kind: 'random', from: start, step: 1, count: share, ms: 3_600_000 })),
+    )
+    for (const line of lines) {
+      if (line.kind === 'failed') {
+        tell(line)
+        return undefined
+      }
+      if (line.kind === 'random') busyMs += line.tookMs
+    }
+    next += processes * share
+    const ran = next - from
+    console.log(`  ${ran} schedules, ${Math.round((ran / busyMs) * 1_000)} per second and process`)
+  }
+  const ran = next - from
+  const seconds = (performance.now() - startedAt) / 1_000
+  const perSecond = Math.round((ran / busyMs) * 1_000)
+  console.log(`✓ ${ran} random schedules, seeds ${from} to ${next - 1}, 0 violations (${seconds.toFixed(0)} s)`)
+  if (ran < schedules) console.log(`  ${schedules} were asked for; there was no more time than ${minutes} min`)
+  return { from, to: next - 1, schedules: ran, perSecond, seconds: Math.round(seconds) }
+}
+
+/** Seeds of one process in one round: long enough to be worth its start, short enough to end in time. */
+function roundOf(/** @type {number} */ minutes) {
+  return minutes > 5 ? 100_000 : 12_500
+}
