@@ -3,7 +3,7 @@ import type { EffectAbout, EffectCall, Effects } from '../../src/engine/effect-d
 import type { Engine } from '../../src/engine/engine.js'
 import type { Work } from '../../src/engine/work.js'
 import { type Route, routeOf } from '../../src/http/route.js'
-import type { SimulatedTx } from './database/store.js'
+import type { SimulatedTx } from './database/simulated-tx.js'
 import { Declined, type Provider, type Service } from './provider.js'
 import type { Process } from './world/process.js'
 
@@ -53,7 +53,7 @@ interface Surroundings {
 export function effectsOf({ process, provider }: Surroundings): Effects<unknown, SimulatedTx> {
   const act = (service: Service, { payload, key }: EffectCall<Shipped>) =>
     provider.act(process, { service, key, subject: payload.subject, timeoutMs })
-  return effects({
+  return effects<Payloads, Results, SimulatedTx>({
     'receipt.send': {
       call: (call: EffectCall<Shipped>) => act(services.receipt, call),
       honoursKeyFor: '24h',
@@ -67,8 +67,11 @@ export function effectsOf({ process, provider }: Surroundings): Effects<unknown,
       readLag: '2s',
       timeout,
     },
-  }) as unknown as Effects<unknown, SimulatedTx>
+  })
 }
+
+type Payloads = Readonly<Record<'receipt.send' | 'shipment.book', Shipped>>
+type Results = Readonly<Record<keyof Payloads, { readonly id: string }>>
 
 interface Shipped {
   readonly subject: string

@@ -5,7 +5,7 @@ import type { SimulatedDatabase } from './database/database.js'
 import { judgeAct } from './invariants/acts.js'
 import { isAnswer, judgeHeard, judgeSent } from './invariants/answers.js'
 import { isSettled, judgeEnd } from './invariants/ends.js'
-import { judgeChange } from './invariants/records.js'
+import { judgeChange, recordChanges } from './invariants/records.js'
 import type { Provider } from './provider.js'
 import { demand } from './violation.js'
 import type { World } from './world/world.js'
@@ -30,6 +30,7 @@ interface Judged {
 }
 
 export function invariants({ world, database, provider, heard }: Judged): Invariants {
+  const takeChanges = recordChanges(database)
   let acts = 0
   let told = 0
 
@@ -46,7 +47,7 @@ export function invariants({ world, database, provider, heard }: Judged): Invari
 
   return {
     step() {
-      for (const change of database.takeChanges()) judgeChange(change, world.now(), openEffects(change.before?.id))
+      for (const change of takeChanges()) judgeChange(change, world.now(), openEffects(change.before?.id))
       for (; acts < provider.ledger.length; acts++) {
         const act = provider.ledger[acts]
         if (act !== undefined) judgeAct(act, provider.ledger.slice(0, acts), () => database.effects())
@@ -77,7 +78,7 @@ export function invariants({ world, database, provider, heard }: Judged): Invari
     },
     end() {
       const ledger = provider.ledger
-      const hasRow = (table: string, id: string) => database.rows(table).has(id)
+      const hasRow = (table: string, id: string) => database.rows(table).some((row) => row.id === id)
       for (const record of database.records())
         judgeEnd(record.operation as Program, record, { ledger, hasRow })
       for (const { client, order, reply } of heard) {

@@ -46,6 +46,8 @@ async function runCase(name: string, most: number): Promise<void> {
 
 async function runRandom({ from, step, count, ms }: Extract<Task, { kind: 'random' }>): Promise<void> {
   const startedAt = performance.now()
+  // Where an error was made is worth as much time as all the rest, and nobody reads it here.
+  Error.stackTraceLimit = 0
   let begun = 0
   let finished = 0
   let failed: { readonly seed: number } | undefined
@@ -71,6 +73,7 @@ async function runRandom({ from, step, count, ms }: Extract<Task, { kind: 'rando
 
 /** One seed again, as short as it can be made, in words. */
 async function runSeed(seed: number): Promise<void> {
+  Error.stackTraceLimit = 20
   const { error, choices } = await run(scheduleOf(seed))
   if (error === undefined) return say({ kind: 'seed', seed, schedules: 1 })
   const list = choices.map(({ taken }) => taken)

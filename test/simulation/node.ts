@@ -5,7 +5,8 @@ import { type Inbox, inbox } from '../../src/inbox/inbox.js'
 import { type NamedServices, servicesOf } from '../../src/workers/services.js'
 import { effectsOf, type Mounted, mounted, type Order, type Program } from './application.js'
 import type { SimulatedDatabase } from './database/database.js'
-import { type SimulatedTx, simulatedStore } from './database/store.js'
+import { simulatedStore } from './database/simulated-store.js'
+import type { SimulatedTx } from './database/simulated-tx.js'
 import type { Act, Provider } from './provider.js'
 import { seeded } from './world/choices.js'
 import { newProcess, type Process } from './world/process.js'
@@ -25,9 +26,11 @@ export interface Surroundings {
   readonly world: World
   readonly database: SimulatedDatabase
   readonly provider: Provider
+  /** Those that anybody asks for: only who knows an operation can go on with it. */
+  readonly programs: readonly Program[]
 }
 
-export function startNode(name: string, { world, database, provider }: Surroundings): SimulatedNode {
+export function startNode(name: string, { world, database, provider, programs }: Surroundings): SimulatedNode {
   const process = world.add(newProcess(name, 'node'))
   const fraction = seeded(name.length * 31 + name.charCodeAt(name.length - 1))
   let ids = 0
@@ -52,8 +55,7 @@ export function startNode(name: string, { world, database, provider }: Surroundi
     process,
     hapax,
     workers() {
-      // Only who knows an operation can go on with it.
-      for (const program of ['rides', 'transfers', 'letters'] as const) routeOf(program)
+      for (const program of programs) routeOf(program)
       workers ??= servicesOf(hapax, {})
       return workers
     },

@@ -17,16 +17,22 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
   async function work(): Promise<void> {
     const services = node(0).workers()
     for (const name of workerNames) if (name !== 'reaper') await pass(services[name as WorkerName])
-    for (const { key } of database.calls()) await toldByOperator(key)
+    for (const key of [...keysOf(database)]) await toldByOperator(key)
   }
 
   /** Blind calls are for people: one looks at the provider's ledger, and says what is there. */
   async function toldByOperator(key: string): Promise<void> {
     const act = provider.ledger.find((act) => act.key === key)
     const about = { downstreamKey: key, by: 'operator:ann', why: 'the ledger' }
-    if (!database.isDoubted(key)) return
+    if (!isDoubted(key)) return
     const said = act === undefined ? ({ says: 'not_landed' } as const) : ({ says: 'landed', result: { id: act.id } } as const)
     await node(0).hapax.testify({ ...about, ...said })
+  }
+
+  function isDoubted(key: string): boolean {
+    if (database.effects().some(({ downstreamKey, state }) => downstreamKey === key && state === 'unknown')) return true
+    const call = database.calls().find((call) => call.key === key && call.state === 'begun')
+    return database.records().some(({ scope, state }) => scope === call?.scope && state === 'unknown')
   }
 
   function askAgain(): void {
@@ -64,4 +70,10 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
 
 async function pass(service: { runOnce(): Promise<unknown> } | undefined): Promise<void> {
   await service?.runOnce().catch(() => undefined)
+}
+
+/** The downstream keys of all calls and effects. */
+function* keysOf({ calls, effects }: Simulation['database']): Generator<string> {
+  for (const { key } of calls()) yield key
+  for (const { downstreamKey } of effects()) yield downstreamKey
 }

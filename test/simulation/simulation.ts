@@ -1,5 +1,5 @@
 import type { WorkerName } from '../../src/workers/services.js'
-import { type Order, type Program, subjectOf } from './application.js'
+import type { Order, Program } from './application.js'
 import { client, type Told } from './client.js'
 import { type SimulatedDatabase, simulatedDatabase } from './database/database.js'
 import { type Invariants, invariants } from './invariants.js'
@@ -64,6 +64,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
   })
   const provider = new Provider(world)
   const checks = invariants({ world, database, provider, heard })
+  const programs = [...new Set(scenario.requests.map(({ program }) => program))]
   const outside = world.add(newProcess('somebody'))
 
   /** A node that has crashed is started anew by whoever needs it. */
@@ -72,7 +73,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     if (known?.process.isAlive) return known
     lives++
     const name = known === undefined ? `node ${index + 1}` : `node ${index + 1} in its ${lives}th life`
-    const started = startNode(name, { world, database, provider })
+    const started = startNode(name, { world, database, provider, programs })
     nodes.set(index, started)
     return started
   }
@@ -107,10 +108,8 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     heard: (told: Told) => void heard.push(told),
     sending: checks.sending,
   }
-  scenario.requests.forEach((asking, index) => {
-    const name = `client ${index + 1}`
-    sometime(`${name} wants ${subjectOf(asking.order, 1)}`, () => void client(name, asking, around))
-  })
+  // Each sends at once, and what it sent arrives at some time.
+  for (const [index, asking] of scenario.requests.entries()) void client(`client ${index + 1}`, asking, around)
   for (const { worker, node: index } of scenario.passes ?? [])
     sometime(`the ${worker} of node ${index + 1} makes a pass`, () =>
       node(index)

@@ -1,10 +1,32 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
+import type { RecordRow, SimulatedDatabase } from '../database/database.js'
 import { demand } from '../violation.js'
 
 /** What a committed change made of a record: `undefined` where there was none, or is none any more. */
 export interface RecordChange {
   readonly before: StoredRecord | undefined
   readonly after: StoredRecord | undefined
+}
+
+/** Gives what has been committed since it was last asked. Each write makes another row, so that the rows tell. */
+export function recordChanges({ tables }: SimulatedDatabase): () => readonly RecordChange[] {
+  const last = new Map<string, RecordRow>()
+  return () => {
+    const changes: RecordChange[] = []
+    for (const [name, { committed }] of tables.records) {
+      const before = last.get(name)
+      if (before === committed) continue
+      changes.push({ before: before?.record, after: committed?.record })
+      if (committed === undefined) last.delete(name)
+      else last.set(name, committed)
+    }
+    for (const [name, before] of last) {
+      if (tables.records.has(name)) continue
+      changes.push({ before: before.record, after: undefined })
+      last.delete(name)
+    }
+    return changes
+  }
 }
 
 /**

@@ -16,6 +16,8 @@ export interface PortCall<T> {
   readonly broken?: () => Error
   /** The world's time after which it can no longer happen: nothing is on its way to a provider for ever. */
   readonly until?: number
+  /** What the caller learns, in short, for telling runs apart. */
+  readonly digest?: (value: T) => string
 }
 
 /** What simulated parts need of a world. */

@@ -36,6 +36,7 @@ export interface WorldOptions {
  * that a list of choices is all that a schedule is.
  */
 export class World implements Ports {
+  /** What happened while something could go wrong. */
   readonly trace: (() => string)[] = []
   /** Milliseconds since it began. */
   time = 0
@@ -60,7 +61,7 @@ export class World implements Ports {
   call<T>(call: PortCall<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       // What a dead process still does is nowhere.
-      if (call.process.isAlive) this.#pending.push({ call, resolve: resolve as (value: unknown) => void, reject })
+      if (call.process.isAlive) this.#pending.push({ call, resolve, reject } as unknown as Pending)
     })
   }
 
@@ -97,7 +98,7 @@ export class World implements Ports {
     const way = ways[chooser.how(ways.length)] ?? 'none'
     faults.take(way)
     this.#pending = this.#pending.filter((pending) => pending !== chosen)
-    this.trace.push(() => words(chosen.call, way))
+    if (chooser !== usual) this.trace.push(() => words(chosen.call, way))
     this.#happens(chosen, way)
     return 'more'
   }
@@ -139,7 +140,7 @@ export class World implements Ports {
     const happened = () => {
       try {
         const value = call.happen()
-        return () => replied(() => resolve(value), value)
+        return () => replied(() => resolve(value), call.digest === undefined ? value : () => call.digest?.(value))
       } catch (error) {
         return () => replied(() => reject(error), error)
       }
@@ -185,7 +186,7 @@ export class World implements Ports {
 
   #replies(process: Process, tell: () => void, what: unknown): void {
     const told = () => {
-      if (this.#options.remembers) process.told = remembered(process.told, this.time, what)
+      if (this.#options.remembers) process.told = remembered(process.told, this.time, typeof what === 'function' ? what() : what)
       tell()
     }
     if (process.frozenUntil <= this.time) return told()
@@ -196,8 +197,11 @@ export class World implements Ports {
     if (timer === undefined || (timer.isWeak && this.#pending.length === 0 && !this.#timers.hasStrong()))
       return this.#options.onIdle?.() ? 'more' : 'over'
     const { process } = timer
+    const before = this.time
     this.time = Math.max(this.time, timer.at, process.frozenUntil)
     this.#timers.remove(timer)
+    const passedMs = this.time - before
+    if (passedMs > 0 && this.#chooser !== usual) this.trace.push(() => `${passedMs / 1_000} s pass`)
     if (this.#options.remembers) process.told = remembered(process.told, this.time, 'timer')
     timer.callback()
     return 'more'
@@ -216,6 +220,6 @@ const ghost = newProcess('nobody')
 function nobody(): void {}
 
 /** The reply of a call that has happened, on its way by itself. */
-function replyOf(call: PortCall<unknown>, reply: () => void): PortCall<void> {
+function replyOf(call: PortCall<unknown>, reply: () => void): PortCall<unknown> {
   return { process: call.process, port: call.port, words: () => `the reply to “${call.words()}” arrives`, happen: reply }
 }
