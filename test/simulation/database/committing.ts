@@ -47,6 +47,8 @@ export function committed(line: Line, transaction: Transaction, subject: () => s
 export function undoableIn(transaction: Transaction, tx: SimulatedTx): Undoable<SimulatedTx> {
   return async (body, isUndone) => {
     const place = transaction.log.length
+    const outer = transaction.savepoint
+    transaction.savepoint = place
     try {
       const value = await body(tx)
       if (isUndone(value)) undoTo(transaction, place)
@@ -54,6 +56,8 @@ export function undoableIn(transaction: Transaction, tx: SimulatedTx): Undoable<
     } catch (error) {
       undoTo(transaction, place)
       throw error
+    } finally {
+      transaction.savepoint = outer
     }
   }
 }

@@ -4,7 +4,7 @@ import type { Process } from '../world/process.js'
 import { canonical } from './canonical.js'
 import type { SimulatedDatabase } from './database.js'
 import { brokenLine, isServerError, serverError } from './server-error.js'
-import { isDeadlock, newTransaction, rollBack, type Transaction, type WaitsFor } from './transaction.js'
+import { failed, isDeadlock, newTransaction, rollBack, type Transaction, type WaitsFor } from './transaction.js'
 
 /** One statement: it waits while somebody is in its way, and then runs in one instant. */
 export interface Statement<T> {
@@ -95,7 +95,7 @@ function said<T>(transaction: Transaction, statement: Statement<T>): Outcome<T> 
   transaction.done++
   if (transaction.isFailed) return refused(serverError('25P02'))
   const outcome = statement.waitsFor?.() === undefined ? ran(statement) : refused(serverError('40P01'))
-  if (outcome.kind === 'refused') transaction.isFailed = true
+  if (outcome.kind === 'refused') failed(transaction)
   return outcome
 }
 

@@ -9,7 +9,7 @@ import type { Inserted } from '../../../src/stores/postgres/record-table.js'
 import { marking } from './call-deeds.js'
 import { addressOf, type RecordRow } from './database.js'
 import type { Line } from './line.js'
-import { type By, inserterOf, put, seen } from './table.js'
+import { type By, holderOf, inserterOf, put, seen } from './table.js'
 import { type Deed, update } from './update.js'
 
 /** What the statements on one record do, by themselves or in a transaction. */
@@ -75,7 +75,7 @@ export function recordDeeds(line: Line, by: By) {
       const address = addressOf(found.record)
       const isSame = () => seen(records, address, by)?.record === found.record
       return {
-        waitsFor: () => (isSame() ? update(records, address, by, (row) => ({ ...row })).waitsFor() : undefined),
+        waitsFor: () => (isSame() ? holderOf(records, address, by) : undefined),
         run() {
           const isRemoved = isSame()
           if (isRemoved) put(records, address, undefined, by)

@@ -10,6 +10,8 @@ export interface Transaction {
   isFailed: boolean
   /** What it locked and wrote, in order. */
   readonly log: Change[]
+  /** The place in the log of the savepoint that it stands behind. */
+  savepoint: number
   /** Whom each of its statements waits for. They run one after another, as they were sent. */
   readonly statements: (WaitsFor | undefined)[]
   /** How many of them have run. */
@@ -37,7 +39,7 @@ export function newTransaction(id: string, onEnd: () => void): Transaction {
     lose = reject
   })
   lost.catch(() => undefined)
-  return { id, stage: 'open', isFailed: false, log: [], statements: [], done: 0, lost, lose, onEnd }
+  return { id, stage: 'open', isFailed: false, log: [], savepoint: 0, statements: [], done: 0, lost, lose, onEnd }
 }
 
 export function commit(transaction: Transaction): void {
@@ -53,6 +55,12 @@ export function rollBack(transaction: Transaction): void {
   if (transaction.stage === 'over') return
   end(transaction)
   undoTo(transaction, 0)
+}
+
+/** A statement was refused: what came after the last savepoint is undone at once, and nobody waits for it any more. */
+export function failed(transaction: Transaction): void {
+  undoTo(transaction, transaction.savepoint)
+  transaction.isFailed = true
 }
 
 /** Undoes what came after this place in the log, and lets go of what was locked since. */
