@@ -1,4 +1,3 @@
-import { invariant } from '../../../src/kernel/errors.js'
 import { endedTransaction } from '../../../src/stores/postgres/faults.js'
 import type { BusinessRow } from './database.js'
 import type { Line } from './line.js'
@@ -11,12 +10,15 @@ export interface SimulatedTx {
   /** No two rows of a table share an id: waits for another transaction that has inserted the same, and fails if that committed. */
   insert(table: string, id: string, row?: unknown): Promise<void>
   get(table: string, id: string): Promise<BusinessRow | undefined>
+  /** For whoever joins it. */
+  readonly transaction: Transaction
 }
 
 export function simulatedTx(line: Line, transaction: Transaction): SimulatedTx {
   const { rows } = line.database.tables
   const sealed = () => transaction.stage !== 'open'
-  const tx: SimulatedTx = {
+  return {
+    transaction,
     async insert(table, id, row) {
       if (sealed()) throw endedTransaction()
       const address = `${table}\n${id}`
@@ -35,15 +37,4 @@ export function simulatedTx(line: Line, transaction: Transaction): SimulatedTx {
       return line.say(transaction, { words: () => `reads ${id} of ${table}`, run })
     },
   }
-  transactions.set(tx, transaction)
-  return tx
 }
-
-/** The transaction behind what an application was given. */
-export function transactionOf(tx: unknown): Transaction {
-  const transaction = transactions.get(tx as SimulatedTx)
-  invariant(transaction, 'only a transaction of the simulated store is joined')
-  return transaction
-}
-
-const transactions = new WeakMap<SimulatedTx, Transaction>()
