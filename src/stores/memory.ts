@@ -1,6 +1,7 @@
 import type { CallMark } from '../engine/call-store.js'
+import { copyOfAnswer, copyOfRecord } from '../engine/copies.js'
 import { boundedLimit } from '../engine/limit.js'
-import type { RecordName, StoredAnswer, StoredRecord } from '../engine/record.js'
+import type { RecordName, StoredRecord } from '../engine/record.js'
 import type { Store } from '../engine/store.js'
 import { tenantOf } from '../engine/tenant.js'
 import * as transitions from '../engine/transitions.js'
@@ -28,7 +29,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
 
   // Copied on the way in, and whatever stays here on the way out: whoever overwrites his own bytes later changes nothing.
   const get = (name: RecordName) => records.get(address(name))
-  const put = (next: StoredRecord) => records.set(address(next), copyOf(next))
+  const put = (next: StoredRecord) => records.set(address(next), copyOfRecord(next))
 
   /** Writes what a transition gave; a refused one changes nothing. */
   const write = (next: StoredRecord | undefined): next is StoredRecord => {
@@ -40,7 +41,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     () => clock.now(),
     (name) => {
       const record = get(name)
-      return record && copyOf(record)
+      return record && copyOfRecord(record)
     },
     (name) => {
       const record = get(name)
@@ -64,7 +65,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     for (const record of records.values()) {
       if (found.length === most) break
       const picked = operations.includes(record.operation) ? pick(record) : undefined
-      if (picked !== undefined) found.push(copyOf(picked))
+      if (picked !== undefined) found.push(copyOfRecord(picked))
     }
     return found
   }
@@ -78,9 +79,9 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     reserve(reservation) {
       const at = address(reservation)
       const { verdict, next } = transitions.reserve(records.get(at), reservation, clock.now(), nextId)
-      if (next !== undefined) records.set(at, copyOf(next))
+      if (next !== undefined) records.set(at, copyOfRecord(next))
       if (verdict.kind !== 'completed') return verdict
-      const record = copyOf(verdict.record)
+      const record = copyOfRecord(verdict.record)
       return { kind: 'completed', answer: record.answer ?? verdict.answer, record }
     },
     async renew(claim, leaseMs) {
@@ -157,7 +158,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
 
     async find(name) {
       const record = get(name)
-      return record && copyOf(record)
+      return record && copyOfRecord(record)
     },
     async list({ scope, state, limit, after }) {
       const size = boundedLimit(limit, limits.page)
@@ -166,7 +167,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
         .filter((record) => scope === undefined || record.scope === scope)
         .filter((record) => state === undefined || record.state === state)
         .sort((a, b) => a.id - b.id)
-      const page = matching.slice(0, size).map(copyOf)
+      const page = matching.slice(0, size).map(copyOfRecord)
       return { records: page, next: matching.length > size ? String(page.at(-1)?.id) : undefined }
     },
     async usage(tenant, atMost) {
@@ -189,23 +190,4 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
 /** A scope never holds a line break (it is escaped), so no two names share an address. */
 function address({ scope, key }: RecordName): string {
   return `${scope}\n${key}`
-}
-
-function copyOf(record: StoredRecord): StoredRecord {
-  const { progress, answer, evidence } = record
-  return {
-    ...record,
-    progress: progress && Buffer.from(progress),
-    answer: answer && copyOfAnswer(answer),
-    evidence: evidence.length === 0 ? nothingSaid : evidence.map((said) => ({ ...said })),
-  }
-}
-
-const nothingSaid: StoredRecord['evidence'] = Object.freeze([])
-
-function copyOfAnswer(answer: StoredAnswer): StoredAnswer {
-  const { status } = answer
-  const headers = answer.headers.map(([name, value]) => [name, value] as const)
-  if (answer.kind === 'withheld') return { kind: 'withheld', status, headers, bytes: answer.bytes }
-  return { kind: 'kept', status, headers, body: Buffer.from(answer.body) }
 }

@@ -9,6 +9,7 @@ import { aStep, callOf, type History, happeningsOf, type ModelStep, names, type 
 import { postgresHarness } from './postgres-harness.js'
 import { pgLibrary, postgresJs } from './postgres-libraries.js'
 import { direct } from './postgres-ways.js'
+import { simulatedHarness } from './simulated-harness.js'
 import { sqliteHarness } from './sqlite-harness.js'
 
 /**
@@ -20,6 +21,13 @@ import { sqliteHarness } from './sqlite-harness.js'
 test('whatever happens to the memory store is in the state table', async () => {
   await fc.assert(
     fc.asyncProperty(histories, (steps) => playTogether([memoryHarness], steps)),
+    { numRuns: 200 },
+  )
+})
+
+test('the simulated store says and holds at every step what the memory store does', async () => {
+  await fc.assert(
+    fc.asyncProperty(histories, (steps) => playTogether([memoryHarness, simulatedHarness], steps)),
     { numRuns: 200 },
   )
 })

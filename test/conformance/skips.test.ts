@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { memoryHarness } from './memory-harness.js'
 import { postgresHarness } from './postgres-harness.js'
 import { pgLibrary } from './postgres-libraries.js'
+import { simulatedHarness } from './simulated-harness.js'
 import { sqliteHarness } from './sqlite-harness.js'
 
 /**
@@ -125,6 +126,10 @@ test('the sqlite store skips nothing', () => {
 test('the postgres store skips nothing', () => {
   const nowhere = { serverUrl: '', url: '', connection: 'direct' } as const
   expect(skippedBy(storeConformance(postgresHarness({ name: 'postgres', library: pgLibrary, ...nowhere })))).toEqual([])
+})
+
+test('the simulated store skips nothing', () => {
+  expect(skippedBy(storeConformance(simulatedHarness))).toEqual([])
 })
 
 test('no two promises of the suite share a name', () => {

@@ -1,5 +1,7 @@
-import type { CallMark, CallStore, KeptTestimony, StoredCall } from '../../engine/call-store.js'
+import type { CallMark, CallStore, KeptTestimony } from '../../engine/call-store.js'
+import { copyOfTestimony } from '../../engine/copies.js'
 import { boundedLimit } from '../../engine/limit.js'
+import { type MarkedCall, marked } from '../../engine/marked-call.js'
 import type { RecordName, StoredRecord } from '../../engine/record.js'
 import { limits } from '../../kernel/limits.js'
 
@@ -8,32 +10,20 @@ export interface MemoryCalls extends CallStore {
   mark(record: StoredRecord, call: CallMark): void
 }
 
-interface Kept {
-  readonly call: StoredCall
-  readonly name: RecordName
-  readonly recordId: number
-}
-
 export function memoryCalls(
   now: () => number,
   findRecord: (name: RecordName) => StoredRecord | undefined,
   /** A doubt about a call that somebody testifies about is due from then on. */
   makeDue: (name: RecordName) => void,
 ): MemoryCalls {
-  const calls = new Map<string, Kept>()
+  const calls = new Map<string, MarkedCall>()
   const said: KeptTestimony[] = []
   let lastId = 0
 
-  const begin = (key: string, phase: string, { id, scope, key: of, operation, generation }: StoredRecord) => {
-    const call = { id: ++lastId, key, scope, operation, generation, phase, state: 'begun', begunAt: now() } as const
-    calls.set(key, { call, name: { scope, key: of }, recordId: id })
-  }
-
   return {
     mark(record, mark) {
-      const kept = calls.get(mark.key)
-      if (mark.kind === 'begun' && kept?.recordId !== record.id) begin(mark.key, mark.phase, record)
-      else if (kept !== undefined) calls.set(mark.key, { ...kept, call: { ...kept.call, state: mark.kind } })
+      const next = marked(calls.get(mark.key), record, mark, now(), () => ++lastId)
+      if (next !== undefined) calls.set(mark.key, next)
     },
     async find(key) {
       const kept = calls.get(key)
@@ -48,17 +38,12 @@ export function memoryCalls(
       return { calls: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
     },
     async testify(testimony) {
-      said.push(copyOf({ ...testimony, at: now() }))
+      said.push(copyOfTestimony({ ...testimony, at: now() }))
       const kept = calls.get(testimony.downstreamKey)
       if (kept !== undefined) makeDue(kept.name)
     },
     async testimonies(keys) {
-      return said.filter(({ downstreamKey }) => keys.includes(downstreamKey)).map(copyOf)
+      return said.filter(({ downstreamKey }) => keys.includes(downstreamKey)).map(copyOfTestimony)
     },
   }
-}
-
-function copyOf(testimony: KeptTestimony): KeptTestimony {
-  const { result } = testimony
-  return result === undefined ? { ...testimony } : { ...testimony, result: Buffer.from(result) }
 }

@@ -1,7 +1,7 @@
 import type { NewEffect } from '../../engine/effect-store.js'
+import { lastWrite } from '../../engine/last-write.js'
 import type { Claim } from '../../engine/record.js'
 import type { Completed, Step } from '../../engine/store.js'
-import * as transitions from '../../engine/transitions.js'
 import type { Tables } from './tables.js'
 
 /**
@@ -16,12 +16,8 @@ export function fencedWrite(
 ): false | Completed {
   const now = records.now()
   const current = records.find(claim)
-  const next =
-    write.kind === 'checkpoint'
-      ? transitions.checkpoint(current, claim, write, now)
-      : transitions.complete(current, claim, write, now)
-  // A completion that already stands is no error on its own, but here the rows of the application would commit twice.
-  if (next === undefined || next === current) return false
+  const next = lastWrite(current, claim, write, now)
+  if (next === undefined) return false
   records.write(current, effects.length === 0 ? next : { ...next, hasEffects: true })
   outbox.insert(next, effects, now)
   if (write.kind === 'checkpoint' && write.call !== undefined) calls.mark(next, write.call, now)

@@ -1,0 +1,28 @@
+import type { KeptTestimony } from './call-store.js'
+import type { StoredAnswer, StoredRecord } from './record.js'
+
+/** Copies that share no bytes, for a store that keeps what it was given in memory: whoever overwrites his own changes nothing. */
+
+export function copyOfRecord(record: StoredRecord): StoredRecord {
+  const { progress, answer, evidence } = record
+  return {
+    ...record,
+    progress: progress && Buffer.from(progress),
+    answer: answer && copyOfAnswer(answer),
+    evidence: evidence.length === 0 ? nothingSaid : evidence.map((said) => ({ ...said })),
+  }
+}
+
+const nothingSaid: StoredRecord['evidence'] = Object.freeze([])
+
+export function copyOfAnswer(answer: StoredAnswer): StoredAnswer {
+  const { status } = answer
+  const headers = answer.headers.map(([name, value]) => [name, value] as const)
+  if (answer.kind === 'withheld') return { kind: 'withheld', status, headers, bytes: answer.bytes }
+  return { kind: 'kept', status, headers, body: Buffer.from(answer.body) }
+}
+
+export function copyOfTestimony(testimony: KeptTestimony): KeptTestimony {
+  const { result } = testimony
+  return result === undefined ? { ...testimony } : { ...testimony, result: Buffer.from(result) }
+}

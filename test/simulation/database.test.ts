@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest'
+import { claimed, leaseMs } from '../../src/conformance/given.js'
+import { effect, kind } from '../../src/conformance/given-effects.js'
+import { asked, completing, heldDatabase, k2, keeping, name } from './held-database.js'
+
+/** Who waits for whom on the simulated database, and who does not. */
+
+describe('whoever reserves a key that an open `single` has written', () => {
+  const openSingle = async () => {
+    const { world, one, two, through } = heldDatabase()
+    const running = one.single(asked(), async () => keeping)
+    running.catch(() => undefined)
+    for (const step of ['tries to lock', 'reads']) await world.happen(`node 1 ${step} ${name}`)
+    await world.happen(`node 1 writes ${name} and its effects`)
+    const reserving = two.reserve(asked())
+    expect(world.underWay()).toEqual([`node 1 commits ${name}`, `node 2 reserves ${name} (waits)`])
+    return { world, through, running, reserving }
+  }
+
+  test('waits, and replays the answer once that has committed', async () => {
+    const { world, through, running, reserving } = await openSingle()
+    await world.happen(`node 1 commits ${name}`)
+    expect(await running).toMatchObject({ kind: 'committed' })
+    expect(await through(reserving)).toMatchObject({ kind: 'completed' })
+  })
+
+  test('waits, and has the key once that was undone', async () => {
+    const { world, through, running, reserving } = await openSingle()
+    await world.loseRequest(`node 1 commits ${name}`)
+    expect(await through(reserving)).toMatchObject({ kind: 'reserved' })
+    await expect(through(running)).rejects.toMatchObject({ code: 'store_failed' })
+  })
+})
+
+describe('a renewal', () => {
+  test('does not wait for an open transaction that has not written the record', async () => {
+    const { world, two, claim, openTransaction } = heldDatabase()
+    const held = await claim()
+    await openTransaction(held, 'rows')
+    const renewing = two.renew(held, leaseMs)
+    await world.happen(`node 2 renews ${name}`)
+    expect(await renewing).toBe(true)
+  })
+
+  test('waits for one that has, and is then told what became of the record', async () => {
+    const { world, two, through, claim, openTransaction } = heldDatabase()
+    const held = await claim()
+    const { running } = await openTransaction(held, 'record')
+    const renewing = two.renew(held, leaseMs)
+    expect(world.underWay()).toEqual([`node 1 commits ${name}`, `node 2 renews ${name} (waits)`])
+    expect([await through(running), await renewing]).toMatchObject([{ value: 'the value' }, false])
+  })
+
+  test('of a stale claim waits for nobody', async () => {
+    const { world, two, claim, openTransaction } = heldDatabase()
+    const held = await claim()
+    await openTransaction(held, 'record')
+    two.renew({ ...held, fence: 7 }, leaseMs).catch(() => undefined)
+    expect(world.underWay()).toContain(`node 2 renews ${name}`)
+  })
+})
+
+test('reading never waits, and sees what is committed', async () => {
+  const { world, database, two, claim, openTransaction } = heldDatabase()
+  const held = await claim()
+  await openTransaction(held, 'record')
+  const finding = two.find(held)
+  await world.happen(`node 2 reads ${name}`)
+  expect(await finding).toMatchObject({ state: 'in_progress' })
+  expect([database.records()[0]?.state, database.rows('rides')]).toEqual(['in_progress', []])
+})
+
+test('a process that crashes lets go of all that it had locked, and its late COMMIT does nothing', async () => {
+  const { world, database, process, two, claim, openTransaction } = heldDatabase()
+  const held = await claim()
+  await openTransaction(held, 'record')
+  const renewing = two.renew(held, leaseMs)
+  world.crash(process)
+  await world.happen(`node 2 renews ${name}`)
+  expect(await renewing).toBe(true)
+  await world.happenUnheard(`node 1 commits ${name}`)
+  expect([database.records()[0]?.state, database.rows('rides')]).toEqual(['in_progress', []])
+})
+
+describe('a batch skips what is locked', () => {
+  test('of records', async () => {
+    const { world, two, claim, openTransaction } = heldDatabase()
+    await openTransaction(await claim(), 'rows')
+    const other = claimed(two, { key: k2 })
+    await world.happen(`node 2 reserves acme/${k2}`)
+    await other
+    await world.happen(`node 1 writes ${name} and its effects`)
+    world.time += leaseMs
+    const sweeping = two.sweep(10)
+    await world.happen('node 2 sweeps up to 10 records')
+    expect((await sweeping).map(({ key }) => key)).toEqual([k2])
+  })
+
+  test('of effects', async () => {
+    const { world, one, two, through, claim } = heldDatabase()
+    const effects = [effect('a'), effect('b', { sequence: 2 })]
+    const held = await claim()
+    await through(one.transaction(held, async () => ({ ...completing, effects })))
+    const taking = two.effects.claim({ kinds: [kind], limit: 1, leaseMs: 1_000 })
+    await world.happen('node 2 takes up to 1 effects')
+    const [a] = await taking
+    two.effects
+      .apply(a ?? expect.fail(), { providerId: undefined, result: Buffer.of() }, async () => {})
+      .catch(() => undefined)
+    await world.happen(`node 2 finishes effect ${a?.id}`)
+    world.time += 1_000
+    const rest = one.effects.claim({ kinds: [kind], limit: 10, leaseMs: 1_000 })
+    await world.happen('node 1 takes up to 10 effects')
+    expect((await rest).map(({ downstreamKey }) => downstreamKey)).toEqual(['down-b'])
+  })
+})

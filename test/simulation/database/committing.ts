@@ -1,0 +1,63 @@
+import type { Session, Undoable } from '../../../src/stores/postgres/connections.js'
+import { type Ending, inOneCommit, type OpenCommit } from '../../../src/stores/postgres/in-one-commit.js'
+import type { Line } from './line.js'
+import { type SimulatedTx, simulatedTx } from './simulated-tx.js'
+import { commit, rollBack, type Transaction, undoTo } from './transaction.js'
+
+/** A transaction as one of the store's steps writes it. */
+export interface Open extends Pick<OpenCommit<SimulatedTx>, 'said' | 'undoable'> {
+  readonly transaction: Transaction
+}
+
+/** Whatever the application and the store write together, settled by the PostgreSQL store's own code. */
+export function inOneTransaction<T>(
+  line: Line,
+  subject: () => string,
+  run: (open: Open) => Promise<Ending<T>>,
+): Promise<T> {
+  const transaction = line.begin()
+  const tx = simulatedTx(line, transaction)
+  const session: Session<SimulatedTx> = {
+    tx,
+    query: () => Promise.reject(new Error('The simulated server speaks no SQL.')),
+    undoable: undoableIn(transaction, tx),
+    seal() {
+      if (transaction.stage === 'open') transaction.stage = 'sealed'
+    },
+  }
+  const connections = {
+    async transaction<S>(body: (session: Session<SimulatedTx>) => Promise<S>): Promise<S> {
+      try {
+        const value = await Promise.race([body(session), transaction.lost])
+        await committed(line, transaction, subject)
+        return value
+      } finally {
+        rollBack(transaction)
+      }
+    },
+  }
+  return inOneCommit(connections, ({ said, undoable }) => run({ transaction, said, undoable }))
+}
+
+export function committed(line: Line, transaction: Transaction, subject: () => string): Promise<void> {
+  return line.say(transaction, { words: () => `commits ${subject()}`, run: () => commit(transaction) })
+}
+
+/** Behind a savepoint. */
+export function undoableIn(transaction: Transaction, tx: SimulatedTx): Undoable<SimulatedTx> {
+  return async (body, isUndone) => {
+    const place = transaction.log.length
+    const outer = transaction.savepoint
+    transaction.savepoint = place
+    try {
+      const value = await body(tx)
+      if (isUndone(value)) undoTo(transaction, place)
+      return value
+    } catch (error) {
+      undoTo(transaction, place)
+      throw error
+    } finally {
+      transaction.savepoint = outer
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { copyOfAnswer, copyOfRecord } from '../../../src/engine/copies.js'
+import type { EffectOutcome, EffectResult, StoredEffect } from '../../../src/engine/effect-store.js'
+import type { Testimony } from '../../../src/engine/inbox-store.js'
+import type { Completion, Settlement, Step } from '../../../src/engine/store.js'
+import type { Reservation, Verdict } from '../../../src/engine/verdict.js'
+
+/** What the store is given is copied before it is sent, as a driver would, and what it gives when it arrives. */
+
+export function ownReservation(reservation: Reservation): Reservation {
+  return withOwnProgress(reservation)
+}
+
+export function ownCompletion({ answer, answerVersion }: Completion): Completion {
+  return { answer: copyOfAnswer(answer), answerVersion }
+}
+
+export function ownWrite(write: Step<unknown>['write']): Step<unknown>['write'] {
+  return write.kind === 'complete' ? { kind: 'complete', ...ownCompletion(write) } : withOwnProgress(write)
+}
+
+export function ownSettlement(settlement: Settlement): Settlement {
+  const { outcome } = settlement
+  if (outcome.kind !== 'completed') return { ...settlement, outcome: withOwnProgress(outcome) }
+  return { ...settlement, outcome: { kind: 'completed', ...ownCompletion(outcome) } }
+}
+
+export function ownOutcome(outcome: EffectOutcome): EffectOutcome {
+  return outcome.kind === 'done' ? { kind: 'done', ...ownResult(outcome) } : outcome
+}
+
+export function ownResult({ providerId, result }: EffectResult): EffectResult {
+  return { providerId, result: Buffer.from(result) }
+}
+
+export function ownTestimony(testimony: Testimony): Testimony {
+  const { result } = testimony
+  return result === undefined ? testimony : { ...testimony, result: Buffer.from(result) }
+}
+
+export function copyOfVerdict(verdict: Verdict): Verdict {
+  if (!('record' in verdict)) return verdict
+  const record = copyOfRecord(verdict.record)
+  return verdict.kind === 'completed'
+    ? { ...verdict, record, answer: record.answer ?? verdict.answer }
+    : { ...verdict, record }
+}
+
+export function copyOfEffect(effect: StoredEffect): StoredEffect {
+  const { payload, result } = effect
+  return { ...effect, payload: Buffer.from(payload), result: result && Buffer.from(result) }
+}
+
+export function withOwnProgress<T extends { readonly progress?: Uint8Array | undefined }>(given: T): T {
+  return given.progress === undefined ? given : { ...given, progress: Buffer.from(given.progress) }
+}

@@ -1,0 +1,53 @@
+import { type EffectStore, isFinal, type StoredEffect } from '../../../src/engine/effect-store.js'
+import * as transitions from '../../../src/engine/effect-transitions.js'
+import type { Line } from './line.js'
+import { allSeen, put } from './table.js'
+import { updateFree } from './update.js'
+
+/** What the statements on many effects do. All of them skip what is locked. */
+export function effectBatches({ database, now }: Line) {
+  const { effects, effectKeys } = database.tables
+
+  /** An earlier one of the same order that is not final. */
+  const isHeldUp = ({ id, scope, order }: StoredEffect, among: readonly StoredEffect[]) =>
+    order !== undefined &&
+    among.some((other) => other.order === order && other.scope === scope && other.id < id && !isFinal(other.state))
+
+  return {
+    claim({ kinds, ids, limit, leaseMs }: Parameters<EffectStore<never>['claim']>[0]): readonly StoredEffect[] {
+      const all = allSeen(effects, undefined)
+      const claimed = updateFree(effects, {
+        to(effect) {
+          if (!kinds.includes(effect.kind) || ids?.includes(effect.id) === false || isHeldUp(effect, all))
+            return undefined
+          return transitions.claim(effect, leaseMs, now(), ids === undefined ? 'due' : 'named')
+        },
+        at: ({ id, leaseUntil, dueAt }) => (ids === undefined ? (leaseUntil ?? dueAt) : id),
+        limit,
+      })
+      return claimed.toSorted((a, b) => a.dueAt - b.dueAt || a.id - b.id)
+    },
+    sweep: (limit: number) =>
+      updateFree(effects, {
+        to: (effect) => transitions.sweep(effect, now()),
+        at: ({ leaseUntil = 0 }) => leaseUntil,
+        limit,
+      }),
+    doubts: ({ kinds, limit, holdMs }: Parameters<EffectStore<never>['doubts']>[0]) =>
+      updateFree(effects, {
+        to: (effect) => (kinds.includes(effect.kind) ? transitions.takeDoubt(effect, holdMs, now()) : undefined),
+        at: ({ reconcileAfter = 0 }) => reconcileAfter,
+        limit,
+      }),
+    reap(limit: number, keepMs: number): number {
+      const gone = updateFree(effects, {
+        to: ({ state, finishedAt = Number.POSITIVE_INFINITY }) =>
+          isFinal(state) && finishedAt <= now() - keepMs ? 'deleted' : undefined,
+        at: ({ finishedAt = 0 }) => finishedAt,
+        limit,
+      })
+      for (const { downstreamKey } of gone) put(effectKeys, downstreamKey, undefined, undefined)
+      return gone.length
+    },
+  }
+}

@@ -1,0 +1,181 @@
+import type { EffectStore, StoredEffect } from '../../../src/engine/effect-store.js'
+import * as transitions from '../../../src/engine/effect-transitions.js'
+import { boundedLimit } from '../../../src/engine/limit.js'
+import { HapaxError } from '../../../src/kernel/errors.js'
+import { limits } from '../../../src/kernel/limits.js'
+import { inOneTransaction } from './committing.js'
+import { copyOfEffect, ownOutcome, ownResult } from './copies.js'
+import { effectBatches } from './effect-batches.js'
+import type { Line } from './line.js'
+import type { SimulatedTx } from './simulated-tx.js'
+import { allSeen, holderOf, seen } from './table.js'
+import { type Deed, together, update } from './update.js'
+
+/** The outbox: every method is one statement, save for what follows from an effect. */
+export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
+  const { now } = line
+  const { effects, effectKeys } = line.database.tables
+  const batches = effectBatches(line)
+  const most = (limit: number) => boundedLimit(limit, limits.batch)
+
+  const one = (id: number, to: (current: StoredEffect) => StoredEffect | undefined) =>
+    update(effects, id, undefined, to)
+  const changes = async (words: () => string, deed: Deed<StoredEffect | undefined>) =>
+    (await line.ask({ words, ...deed })) !== undefined
+  const many = async (words: () => string, deeds: readonly Deed<StoredEffect | undefined>[]) =>
+    line.ask({ words, ...together(deeds) })
+  const given = async (words: () => string, run: () => readonly StoredEffect[]) =>
+    (await line.ask({ words, run })).map(copyOfEffect)
+  const found = async (words: () => string, run: () => StoredEffect | undefined) => {
+    const effect = await line.ask({ words, run })
+    return effect && copyOfEffect(effect)
+  }
+
+  return {
+    async claim({ limit, ...query }) {
+      const asked = { ...query, limit: most(limit) }
+      return given(
+        () => `takes up to ${asked.limit} effects`,
+        () => batches.claim(asked),
+      )
+    },
+    begin: (claim, leaseMs) =>
+      changes(
+        () => `begins effect ${claim.id}`,
+        one(claim.id, (current) => transitions.begin(current, claim, leaseMs, now())),
+      ),
+    async renew(claims, leaseMs) {
+      if (claims.length === 0) return []
+      const renewed = await many(
+        () => `renews effects ${claims.map(({ id }) => id)}`,
+        claims.map((claim) => one(claim.id, (current) => transitions.renew(current, claim, leaseMs, now()))),
+      )
+      return renewed.map((effect) => effect !== undefined)
+    },
+    record(claim, result) {
+      const own = ownResult(result)
+      return changes(
+        () => `records what came of effect ${claim.id}`,
+        one(claim.id, (current) => transitions.record(current, claim, own)),
+      )
+    },
+    async settle(settlements) {
+      if (settlements.length === 0) return []
+      const own = settlements.map(({ claim, outcome }) => ({ claim, outcome: ownOutcome(outcome) }))
+      const settled = await many(
+        () => `settles effects ${own.map(({ claim, outcome }) => `${claim.id} as ${outcome.kind}`)}`,
+        own.map(({ claim, outcome }) => one(claim.id, (current) => transitions.settle(current, claim, outcome, now()))),
+      )
+      return settled.map((effect) => effect !== undefined)
+    },
+    apply: (claim, result, body) =>
+      inOneTransaction(
+        line,
+        () => `what follows from effect ${claim.id}`,
+        async ({ transaction, said }) => {
+          const outcome = ownOutcome({ kind: 'done', ...result })
+          await said(body)
+          const finished = await line.say(transaction, {
+            words: () => `finishes effect ${claim.id}`,
+            // That it is done already is no error on its own, but here the rows of the application would commit twice.
+            ...update(effects, claim.id, transaction, (current) => {
+              const next = transitions.settle(current, claim, outcome, now())
+              return next === current ? undefined : next
+            }),
+          })
+          if (finished === undefined) throw new HapaxError('claim_lost')
+          return { value: undefined, isCommitted: () => isDone(claim.id, claim.fence) }
+        },
+      ),
+
+    sweep: async (limit) => {
+      const bounded = most(limit)
+      return given(
+        () => `sweeps up to ${bounded} effects`,
+        () => batches.sweep(bounded),
+      )
+    },
+    async doubts({ limit, ...query }) {
+      const asked = { ...query, limit: most(limit) }
+      return given(
+        () => `takes up to ${asked.limit} doubts about effects`,
+        () => batches.doubts(asked),
+      )
+    },
+    postpone: (claim, plan) =>
+      changes(
+        () => `postpones effect ${claim.id}`,
+        one(claim.id, (current) => transitions.postpone(current, claim, plan, now())),
+      ),
+    resolve(claim, evidence) {
+      const own = evidence.kind === 'landed' ? { kind: evidence.kind, ...ownResult(evidence) } : evidence
+      return changes(
+        () => `resolves effect ${claim.id} as ${evidence.kind}`,
+        one(claim.id, (current) => transitions.resolve(current, claim, own, now())),
+      )
+    },
+
+    find: (id) =>
+      found(
+        () => `reads effect ${id}`,
+        () => seen(effects, id, undefined),
+      ),
+    findByKey: (key) =>
+      found(
+        () => `reads effect ${key}`,
+        () => {
+          const id = seen(effectKeys, key, undefined)
+          return id === undefined ? undefined : seen(effects, id, undefined)
+        },
+      ),
+    async list({ state, kind, after, limit }) {
+      const size = boundedLimit(limit, limits.page)
+      const listed = await given(
+        () => 'lists effects',
+        () =>
+          allSeen(effects, undefined)
+            .filter((effect) => effect.id > Number(after ?? 0))
+            .filter((effect) => state === undefined || effect.state === state)
+            .filter((effect) => kind === undefined || effect.kind === kind)
+            .sort((a, b) => a.id - b.id)
+            .slice(0, size + 1),
+      )
+      const page = listed.slice(0, size)
+      return { effects: page, next: listed.length > size ? String(page.at(-1)?.id) : undefined }
+    },
+    redrive: async (ids, keyMemory) =>
+      changedOf(
+        await many(
+          () => `redrives effects ${ids}`,
+          ids.map((id) => one(id, (current) => transitions.redrive(current, keyMemory, now()))),
+        ),
+      ),
+    discard: async (ids) =>
+      changedOf(
+        await many(
+          () => `discards effects ${ids}`,
+          ids.map((id) => one(id, (current) => transitions.discard(current, now()))),
+        ),
+      ),
+    async reap(limit, keepMs) {
+      const bounded = most(limit)
+      return line.ask({ words: () => `reaps up to ${bounded} effects`, run: () => batches.reap(bounded, keepMs) })
+    },
+  }
+
+  /** Waits for a commit that is still under way. */
+  function isDone(id: number, fence: number): Promise<boolean> {
+    return line.ask({
+      words: () => `looks what became of effect ${id}`,
+      waitsFor: () => holderOf(effects, id, undefined),
+      run() {
+        const effect = seen(effects, id, undefined)
+        return effect?.fence === fence && effect.state === 'done'
+      },
+    })
+  }
+}
+
+function changedOf(effects: readonly (StoredEffect | undefined)[]): readonly StoredEffect[] {
+  return effects.flatMap((effect) => (effect === undefined ? [] : [copyOfEffect(effect)]))
+}

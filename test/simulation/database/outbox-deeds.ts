@@ -1,0 +1,40 @@
+import type { NewEffect } from '../../../src/engine/effect-store.js'
+import { written } from '../../../src/engine/effect-transitions.js'
+import type { StoredRecord } from '../../../src/engine/record.js'
+import type { Scope } from '../../../src/engine/scope.js'
+import type { Line } from './line.js'
+import { serverError } from './server-error.js'
+import { held, holderOf, inserterOf, put, seen } from './table.js'
+import type { Transaction } from './transaction.js'
+
+/**
+ * Writes effects in a transaction, with the record that they belong to. Whoever writes to the same order waits for the one
+ * before, so that ids of an order rise as they become visible.
+ */
+export function inserting({ database, now }: Line, scope: Scope, given: readonly NewEffect[], by: Transaction) {
+  const { effects, effectKeys, orderLocks } = database.tables
+  const wanted = given.map((effect) => ({ ...effect, payload: Buffer.from(effect.payload) }))
+  const orders = wanted.flatMap(({ order }) => (order === undefined ? [] : [`${scope}\n${order}`]))
+  return {
+    waitsFor(): Transaction | undefined {
+      for (const order of orders) {
+        const holder = holderOf(orderLocks, order, by)
+        if (holder !== undefined) return holder
+      }
+      for (const { downstreamKey } of wanted) {
+        const holder = inserterOf(effectKeys, downstreamKey, by)
+        if (holder !== undefined) return holder
+      }
+      return undefined
+    },
+    run(record: StoredRecord): void {
+      for (const order of orders) held(orderLocks, order, by)
+      for (const effect of wanted) {
+        if (seen(effectKeys, effect.downstreamKey, by) !== undefined) throw serverError('23505')
+        const id = database.newId('effect')
+        put(effectKeys, effect.downstreamKey, id, by)
+        put(effects, id, { id, ...written(effect, record, now()) }, by)
+      }
+    },
+  }
+}

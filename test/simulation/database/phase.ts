@@ -1,0 +1,78 @@
+import { lastWrite } from '../../../src/engine/last-write.js'
+import type { Claim } from '../../../src/engine/record.js'
+import type { Committed, Completed, Step } from '../../../src/engine/store.js'
+import { HapaxError } from '../../../src/kernel/errors.js'
+import { marking } from './call-deeds.js'
+import { inOneTransaction } from './committing.js'
+import { ownWrite } from './copies.js'
+import { addressOf, type RecordRow } from './database.js'
+import type { Line } from './line.js'
+import { inserting } from './outbox-deeds.js'
+import { named } from './record-table.js'
+import type { SimulatedTx } from './simulated-tx.js'
+import { holderOf, seen } from './table.js'
+import type { Transaction } from './transaction.js'
+import { type Deed, update } from './update.js'
+
+/**
+ * Business rows, effects and the record in one commit. The fenced write is the last statement before COMMIT and takes the
+ * row's lock only then.
+ */
+export function inTransaction<T>(
+  line: Line,
+  claim: Claim,
+  body: (tx: SimulatedTx) => Promise<Step<T>>,
+): Promise<Committed<T>> {
+  return inOneTransaction(
+    line,
+    () => named(claim),
+    async ({ transaction, said }) => {
+      const { value, ...step } = await said(body)
+      const words = () => `writes ${named(claim)} and its effects`
+      const written = await line.say(transaction, { words, ...fencedWrite(line, claim, step, transaction) })
+      if (written === undefined) throw new HapaxError('claim_lost')
+      return { value: { value, ...written }, isCommitted: () => isCommitted(line, claim, transaction) }
+    },
+  )
+}
+
+/** Reads the record under its lock: it says whether this transaction was the last to write it. */
+export function isCommitted(line: Line, claim: Claim, { id }: Transaction): Promise<boolean> {
+  const { records, keyLocks } = line.database.tables
+  const address = addressOf(claim)
+  return line.ask({
+    words: () => `looks what became of ${named(claim)}`,
+    waitsFor: () => holderOf(keyLocks, address, undefined) ?? holderOf(records, address, undefined),
+    run() {
+      const row = seen(records, address, undefined)
+      return row?.record.claimId === claim.claimId && row.committedIn === id
+    },
+  })
+}
+
+function fencedWrite(
+  line: Line,
+  claim: Claim,
+  step: Omit<Step<unknown>, 'value'>,
+  by: Transaction,
+): Deed<Completed | undefined> {
+  const write = ownWrite(step.write)
+  const { effects = [] } = step
+  const updating = update<string, RecordRow>(line.database.tables.records, addressOf(claim), by, ({ record }) => {
+    const next = lastWrite(record, claim, write, line.now())
+    const hasEffects = record.hasEffects || effects.length > 0
+    return next && { record: { ...next, hasEffects }, committedIn: by.id }
+  })
+  const mark = marking(line, write.kind === 'checkpoint' ? write.call : undefined, by)
+  const outbox = inserting(line, claim.scope, effects, by)
+  return {
+    waitsFor: () => updating.waitsFor() ?? outbox.waitsFor() ?? mark.waitsFor(),
+    run() {
+      const row = updating.run()
+      if (row === undefined) return undefined
+      outbox.run(row.record)
+      mark.run(row.record)
+      return { expiresAt: row.record.expiresAt }
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import { isFinal } from '../../../src/engine/effect-store.js'
+import type { StoredRecord } from '../../../src/engine/record.js'
+import type { ListQuery, Usage, WaitingQuery } from '../../../src/engine/store.js'
+import { tenantOf } from '../../../src/engine/tenant.js'
+import * as transitions from '../../../src/engine/transitions.js'
+import type { RecordRow } from './database.js'
+import type { Line } from './line.js'
+import { allSeen } from './table.js'
+import { updateFree } from './update.js'
+
+/** What the statements on many records do. All of them skip what is locked, or only read. */
+export function recordBatches({ database, now }: Line) {
+  const { records, effects } = database.tables
+  const all = () => allSeen(records, undefined).map(({ record }) => record)
+
+  const changed = (
+    to: (record: StoredRecord) => StoredRecord | 'deleted' | undefined,
+    at: (record: StoredRecord) => number | undefined,
+    limit: number,
+  ) =>
+    updateFree<string, RecordRow>(records, {
+      to({ record }) {
+        const next = to(record)
+        return next === undefined || next === 'deleted' ? next : { record: next, committedIn: undefined }
+      },
+      at: ({ record }) => at(record) ?? Number.POSITIVE_INFINITY,
+      limit,
+    }).map(({ record }) => record)
+
+  const reaped = (record: StoredRecord) => {
+    const isOpen = record.hasEffects && hasOpenEffects(record)
+    return transitions.reap(record, now(), isOpen ? 'open' : 'final')
+  }
+  const hasOpenEffects = ({ id }: StoredRecord) =>
+    allSeen(effects, undefined).some(({ recordId, state }) => recordId === id && !isFinal(state))
+
+  return {
+    sweep: (limit: number) =>
+      changed(
+        (record) => transitions.sweep(record, now()),
+        ({ leaseUntil }) => leaseUntil,
+        limit,
+      ),
+    /** Leases that are over come before failures whose time has come. */
+    interrupted({ operations, limit }: WaitingQuery) {
+      const found = all().filter(
+        (record) => operations.includes(record.operation) && transitions.isInterrupted(record, now()),
+      )
+      const leased = found.filter(({ state }) => state === 'in_progress').sort(by(({ leaseUntil = 0 }) => leaseUntil))
+      const failed = found.filter(({ state }) => state !== 'in_progress')
+      return [...leased, ...failed.sort(by(({ reconcileAfter = 0 }) => reconcileAfter))].slice(0, limit)
+    },
+    doubts: ({ operations, limit, holdMs }: WaitingQuery & { readonly holdMs: number }) =>
+      changed(
+        (record) => (operations.includes(record.operation) ? transitions.takeDoubt(record, holdMs, now()) : undefined),
+        ({ reconcileAfter }) => reconcileAfter,
+        limit,
+      ),
+    bury: (limit: number) =>
+      changed(
+        (record) => {
+          const next = reaped(record)
+          return next === 'deleted' ? undefined : next
+        },
+        ({ expiresAt }) => expiresAt,
+        limit,
+      ).length,
+    forget: (limit: number) =>
+      changed(
+        (record) => (reaped(record) === 'deleted' ? 'deleted' : undefined),
+        ({ expiresAt = 0, tombstoneMs }) => expiresAt + tombstoneMs,
+        limit,
+      ).length,
+    list: ({ scope, state, after }: ListQuery, limit: number) =>
+      all()
+        .filter((record) => record.id > Number(after ?? 0))
+        .filter((record) => scope === undefined || record.scope === scope)
+        .filter((record) => state === undefined || record.state === state)
+        .sort(by(({ id }) => id))
+        .slice(0, limit),
+    usage(tenant: string, atMost: number): Usage {
+      const active = all().filter(
+        (record) => tenantOf(record.scope) === tenant && !transitions.isExpired(record, now()),
+      )
+      const counted = active.slice(0, atMost)
+      const bytes = counted.map(({ answer }) => (answer?.kind === 'kept' ? answer.body.byteLength : 0))
+      return { keys: counted.length, bytes: bytes.reduce((sum, more) => sum + more, 0) }
+    },
+  }
+}
+
+function by(at: (record: StoredRecord) => number) {
+  return (a: StoredRecord, b: StoredRecord) => at(a) - at(b)
+}

@@ -1,0 +1,100 @@
+import type { CallMark } from '../../../src/engine/call-store.js'
+import type { Claim, RecordName, StoredRecord } from '../../../src/engine/record.js'
+import type { Completion } from '../../../src/engine/store.js'
+import * as transitions from '../../../src/engine/transitions.js'
+import type { Reservation } from '../../../src/engine/verdict.js'
+import { invariant } from '../../../src/kernel/errors.js'
+import type { Found } from '../../../src/stores/postgres/arguments.js'
+import type { Inserted } from '../../../src/stores/postgres/record-table.js'
+import { marking } from './call-deeds.js'
+import { addressOf, type RecordRow } from './database.js'
+import type { Line } from './line.js'
+import { type By, holderOf, inserterOf, put, seen } from './table.js'
+import { type Deed, update } from './update.js'
+
+/** What the statements on one record do, by themselves or in a transaction. */
+export function recordDeeds(line: Line, by: By) {
+  const { database, now } = line
+  const { records } = database.tables
+  const written = (record: StoredRecord | undefined) => record && { record, committedIn: by?.id }
+
+  return {
+    /** INSERT … ON CONFLICT DO NOTHING: waits for whoever has inserted the same and has not ended. */
+    insert(reservation: Reservation): Deed<Inserted> {
+      const address = addressOf(reservation)
+      return {
+        waitsFor: () => inserterOf(records, address, by),
+        run() {
+          if (seen(records, address, by) !== undefined) return { kind: 'known', found: undefined }
+          const id = database.newId('record')
+          const { next } = transitions.reserve(undefined, reservation, now(), () => id)
+          invariant(next, 'a key that is new can be taken')
+          put(records, address, { record: next, committedIn: undefined }, by)
+          return { kind: 'new', id, now: now() }
+        },
+      }
+    },
+    /** The same with a record as it is. `undefined` when somebody else has the key. */
+    create(name: RecordName, record: () => StoredRecord): Deed<RecordRow | undefined> {
+      const address = addressOf(name)
+      return {
+        waitsFor: () => inserterOf(records, address, by),
+        run() {
+          if (seen(records, address, by) !== undefined) return undefined
+          const row = { record: record(), committedIn: by?.id }
+          put(records, address, row, by)
+          return row
+        },
+      }
+    },
+    find(name: RecordName): Deed<Found | undefined> {
+      return {
+        waitsFor: () => undefined,
+        run() {
+          const row = seen(records, addressOf(name), by)
+          return row && { ...row, revision: '', now: now() }
+        },
+      }
+    },
+    /** Only if the row is still the one that was read. */
+    write(found: Found, next: () => StoredRecord, call?: CallMark): Deed<RecordRow | undefined> {
+      const updating = update<string, RecordRow>(records, addressOf(found.record), by, ({ record }) =>
+        record === found.record ? written(next()) : undefined,
+      )
+      const mark = marking(line, call, by)
+      return {
+        waitsFor: () => updating.waitsFor() ?? mark.waitsFor(),
+        run() {
+          const row = updating.run()
+          if (row !== undefined) mark.run(row.record)
+          return row
+        },
+      }
+    },
+    remove(found: Found): Deed<boolean> {
+      const address = addressOf(found.record)
+      const isSame = () => seen(records, address, by)?.record === found.record
+      return {
+        waitsFor: () => (isSame() ? holderOf(records, address, by) : undefined),
+        run() {
+          const isRemoved = isSame()
+          if (isRemoved) put(records, address, undefined, by)
+          return isRemoved
+        },
+      }
+    },
+    renew(claim: Claim, leaseMs: number): Deed<RecordRow | undefined> {
+      return update(records, addressOf(claim), by, ({ record, committedIn }) => {
+        const next = transitions.renew(record, claim, leaseMs, now())
+        return next && { record: next, committedIn }
+      })
+    },
+    /** What is complete already is left to whoever judges. */
+    complete(claim: Claim, completion: Completion): Deed<RecordRow | undefined> {
+      return update(records, addressOf(claim), by, ({ record }) => {
+        const next = transitions.complete(record, claim, completion, now())
+        return next === record ? undefined : written(next)
+      })
+    },
+  }
+}

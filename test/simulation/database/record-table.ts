@@ -1,0 +1,75 @@
+import type { RecordName, StoredRecord } from '../../../src/engine/record.js'
+import type { RecordTable } from '../../../src/stores/postgres/record-table.js'
+import type { RecordRow } from './database.js'
+import type { Line } from './line.js'
+import { recordBatches } from './record-batches.js'
+import { recordDeeds } from './record-deeds.js'
+
+/** The statements that the steps of the PostgreSQL store are made of, each one call. */
+export function simulatedRecordTable(line: Line): Omit<RecordTable, 'lock' | 'create'> {
+  const deeds = recordDeeds(line, undefined)
+  const batches = recordBatches(line)
+  const look = <T>(words: () => string, run: () => T) => line.ask({ words, run })
+
+  return {
+    insert: (reservation) => line.ask({ words: () => `reserves ${named(reservation)}`, ...deeds.insert(reservation) }),
+    find: (name) => line.ask({ words: () => `reads ${named(name)}`, ...deeds.find(name) }),
+    async write(found, next, call) {
+      const words = () => `writes ${named(next)} as ${next.state}`
+      return writtenIn(await line.ask({ words, ...deeds.write(found, () => next, call) }))
+    },
+    remove: (found) => line.ask({ words: () => `forgets ${named(found.record)}`, ...deeds.remove(found) }),
+    renew: async (claim, leaseMs) =>
+      (await line.ask({ words: () => `renews ${named(claim)}`, ...deeds.renew(claim, leaseMs) })) !== undefined,
+    async complete(claim, completion) {
+      const words = () => `completes ${named(claim)}`
+      const row = await line.ask({ words, ...deeds.complete(claim, completion) })
+      return row && { expiresAt: row.record.expiresAt, ...writtenIn(row) }
+    },
+    sweep: (limit) =>
+      look(
+        () => `sweeps up to ${limit} records`,
+        () => batches.sweep(limit),
+      ),
+    interrupted: (query) =>
+      look(
+        () => `looks for up to ${query.limit} interrupted records`,
+        () => batches.interrupted(query),
+      ),
+    doubts: (query) =>
+      look(
+        () => `takes up to ${query.limit} doubts`,
+        () => batches.doubts(query),
+      ),
+    bury: (limit) =>
+      look(
+        () => `buries up to ${limit} records`,
+        () => batches.bury(limit),
+      ),
+    forget: (limit) =>
+      look(
+        () => `forgets up to ${limit} tombstones`,
+        () => batches.forget(limit),
+      ),
+    list: (query, limit) =>
+      look(
+        () => 'lists records',
+        () => batches.list(query, limit),
+      ),
+    usage: (tenant, atMost) =>
+      look(
+        () => `counts the keys of ${tenant}`,
+        () => batches.usage(tenant, atMost),
+      ),
+  }
+}
+
+export function named({ scope, key }: RecordName | StoredRecord): string {
+  return `${scope}/${key}`
+}
+
+function writtenIn(row: RecordRow): { readonly committedIn: string }
+function writtenIn(row: RecordRow | undefined): { readonly committedIn: string } | undefined
+function writtenIn(row: RecordRow | undefined): { readonly committedIn: string } | undefined {
+  return row && { committedIn: row.committedIn ?? '' }
+}

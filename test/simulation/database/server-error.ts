@@ -1,0 +1,19 @@
+/** What the server says, as drivers give it: the store reads the state and the severity. */
+export function serverError(state: keyof typeof says): Error {
+  return Object.assign(new Error(says[state]), { code: state, severity: 'ERROR' })
+}
+
+const says = {
+  '23505': 'duplicate key value violates unique constraint',
+  '25P02': 'current transaction is aborted, commands ignored until end of transaction block',
+  '40P01': 'deadlock detected',
+} as const
+
+/** What a driver says when the line breaks. */
+export function brokenLine(): Error {
+  return Object.assign(new Error('The line broke.'), { code: 'ECONNRESET' })
+}
+
+export function isServerError(error: unknown): error is Error {
+  return error instanceof Error && 'severity' in error
+}

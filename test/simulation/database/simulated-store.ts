@@ -1,0 +1,86 @@
+import type { CallStore } from '../../../src/engine/call-store.js'
+import { copyOfRecord } from '../../../src/engine/copies.js'
+import type { EffectStore } from '../../../src/engine/effect-store.js'
+import type { InboxStore } from '../../../src/engine/inbox-store.js'
+import type { DatabaseStore, Store } from '../../../src/engine/store.js'
+import { postgresSteps } from '../../../src/stores/postgres/steps.js'
+import type { Ports } from '../world/port-call.js'
+import type { Process } from '../world/process.js'
+import { simulatedCalls } from './calls.js'
+import { committed } from './committing.js'
+import { copyOfVerdict, ownCompletion, ownReservation, ownSettlement, withOwnProgress } from './copies.js'
+import type { SimulatedDatabase } from './database.js'
+import { simulatedEffects } from './effects.js'
+import { simulatedInbox } from './inbox.js'
+import { lineOf } from './line.js'
+import { inTransaction } from './phase.js'
+import { simulatedRecordTable } from './record-table.js'
+import { type SimulatedTx, simulatedTx } from './simulated-tx.js'
+import { single } from './single.js'
+import { rollBack } from './transaction.js'
+
+export interface SimulatedStore extends DatabaseStore<SimulatedTx> {
+  readonly single: NonNullable<Store<SimulatedTx>['single']>
+  readonly calls: CallStore
+  readonly effects: EffectStore<SimulatedTx>
+  readonly inbox: InboxStore<SimulatedTx>
+  /** A transaction that the application opens and ends itself, for `single` to join. */
+  begin(): OwnTransaction
+}
+
+export interface OwnTransaction {
+  readonly tx: SimulatedTx
+  commit(): Promise<void>
+  rollBack(): void
+}
+
+/**
+ * One node's view of a simulated PostgreSQL: every statement is a call that the world decides about. The steps are those of
+ * the PostgreSQL store, on tables that wait, lock and undo as its server does.
+ */
+export function simulatedStore(database: SimulatedDatabase, ports: Ports, process: Process): SimulatedStore {
+  const line = lineOf(database, ports, process)
+  const steps = postgresSteps(simulatedRecordTable(line))
+  // Member by member: a world makes thousands of these in a second, and a spread costs more than all the rest.
+  return {
+    name: 'simulated',
+    grade: 'transactional',
+    async open() {},
+    async close() {},
+    reserve: async (reservation) => copyOfVerdict(await steps.reserve(ownReservation(reservation))),
+    renew: steps.renew,
+    checkpoint: (claim, step) => steps.checkpoint(claim, withOwnProgress(step)),
+    complete: (claim, completion) => steps.complete(claim, ownCompletion(completion)),
+    release: steps.release,
+    fail: steps.fail,
+    doubt: steps.doubt,
+    settle: (name, settlement) => steps.settle(name, ownSettlement(settlement)),
+    sweep: async (limit) => (await steps.sweep(limit)).map(copyOfRecord),
+    interrupted: async (query) => (await steps.interrupted(query)).map(copyOfRecord),
+    doubts: async (query) => (await steps.doubts(query)).map(copyOfRecord),
+    postpone: steps.postpone,
+    reap: steps.reap,
+    async find(name) {
+      const record = await steps.find(name)
+      return record && copyOfRecord(record)
+    },
+    async list(query) {
+      const { records, next } = await steps.list(query)
+      return { records: records.map(copyOfRecord), next }
+    },
+    usage: steps.usage,
+    transaction: (claim, body) => inTransaction(line, claim, body),
+    single: (reservation, body, joins) => single(line, ownReservation(reservation), body, joins),
+    calls: simulatedCalls(line),
+    effects: simulatedEffects(line),
+    inbox: simulatedInbox(line),
+    begin() {
+      const transaction = line.begin()
+      return {
+        tx: simulatedTx(line, transaction),
+        commit: () => committed(line, transaction, () => 'its own transaction'),
+        rollBack: () => rollBack(transaction),
+      }
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { endedTransaction } from '../../../src/stores/postgres/faults.js'
+import type { BusinessRow } from './database.js'
+import type { Line } from './line.js'
+import { serverError } from './server-error.js'
+import { inserterOf, put, seen } from './table.js'
+import type { Transaction } from './transaction.js'
+
+/** What an application writes its own rows with. */
+export interface SimulatedTx {
+  /** No two rows of a table share an id: waits for another transaction that has inserted the same, and fails if that committed. */
+  insert(table: string, id: string, row?: unknown): Promise<void>
+  get(table: string, id: string): Promise<BusinessRow | undefined>
+  /** For whoever joins it. */
+  readonly transaction: Transaction
+}
+
+export function simulatedTx(line: Line, transaction: Transaction): SimulatedTx {
+  const { rows } = line.database.tables
+  const sealed = () => transaction.stage !== 'open'
+  return {
+    transaction,
+    async insert(table, id, row) {
+      if (sealed()) throw endedTransaction()
+      const address = `${table}\n${id}`
+      await line.say(transaction, {
+        words: () => `inserts ${id} into ${table}`,
+        waitsFor: () => inserterOf(rows, address, transaction),
+        run() {
+          if (seen(rows, address, transaction) !== undefined) throw serverError('23505')
+          put(rows, address, { table, id, row }, transaction)
+        },
+      })
+    },
+    async get(table, id) {
+      if (sealed()) throw endedTransaction()
+      const run = () => seen(rows, `${table}\n${id}`, transaction)
+      return line.say(transaction, { words: () => `reads ${id} of ${table}`, run })
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import type { Cell, Table } from './table.js'
+
+/** One transaction of the simulated server. */
+export interface Transaction {
+  /** As a record says in which transaction it was written. */
+  readonly id: string
+  /** The application may send while it is open, and the store until it is over. */
+  stage: 'open' | 'sealed' | 'over'
+  /** A statement was refused: whatever follows is, too, until something is undone. */
+  isFailed: boolean
+  /** What it locked and wrote, in order. */
+  readonly log: Change[]
+  /** The place in the log of the savepoint that it stands behind. */
+  savepoint: number
+  /** Whom each of its statements waits for. They run one after another, as they were sent. */
+  readonly statements: (WaitsFor | undefined)[]
+  /** How many of them have run. */
+  done: number
+  /** Ends when the line broke. */
+  readonly lost: Promise<never>
+  lose(error: unknown): void
+  onEnd(): void
+}
+
+/** Another transaction that is in the way now. */
+export type WaitsFor = () => Transaction | undefined
+
+interface Change {
+  readonly table: Table<unknown, unknown>
+  readonly key: unknown
+  readonly cell: Cell<unknown>
+  readonly before: unknown
+  readonly wasHeld: boolean
+}
+
+export function newTransaction(id: string, onEnd: () => void): Transaction {
+  let lose: Transaction['lose'] = () => undefined
+  const lost = new Promise<never>((_, reject) => {
+    lose = reject
+  })
+  lost.catch(() => undefined)
+  return { id, stage: 'open', isFailed: false, log: [], savepoint: 0, statements: [], done: 0, lost, lose, onEnd }
+}
+
+export function commit(transaction: Transaction): void {
+  end(transaction)
+  for (const { table, key, cell } of transaction.log) {
+    if (cell.holder !== transaction) continue
+    cell.committed = cell.pending
+    letGo(table, key, cell)
+  }
+}
+
+export function rollBack(transaction: Transaction): void {
+  if (transaction.stage === 'over') return
+  end(transaction)
+  undoTo(transaction, 0)
+}
+
+/** A statement was refused: what came after the last savepoint is undone at once, and nobody waits for it any more. */
+export function failed(transaction: Transaction): void {
+  undoTo(transaction, transaction.savepoint)
+  transaction.isFailed = true
+}
+
+/** Undoes what came after this place in the log, and lets go of what was locked since. */
+export function undoTo(transaction: Transaction, place: number): void {
+  const { log } = transaction
+  while (log.length > place) {
+    const change = log.pop()
+    if (change === undefined) continue
+    const { table, key, cell, before, wasHeld } = change
+    if (wasHeld) cell.pending = before
+    else letGo(table, key, cell)
+  }
+  transaction.isFailed = false
+}
+
+/** Whether to wait for `blocker` would be to wait for oneself: it waits, by way of others perhaps, for this one. */
+export function isDeadlock(transaction: Transaction, blocker: Transaction): boolean {
+  const met = new Set<Transaction>()
+  let next: Transaction | undefined = blocker
+  while (next !== undefined && next !== transaction && !met.has(next)) {
+    met.add(next)
+    next = next.statements[next.done]?.()
+  }
+  return next === transaction
+}
+
+function end(transaction: Transaction): void {
+  transaction.stage = 'over'
+  transaction.onEnd()
+}
+
+function letGo(table: Table<unknown, unknown>, key: unknown, cell: Cell<unknown>): void {
+  cell.holder = undefined
+  cell.pending = undefined
+  if (cell.committed === undefined) table.delete(key)
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
+import type { PortCall, Ports } from './world/port-call.js'
+import type { Process } from './world/process.js'
+
+/** A world in which a test says what happens, by its words, and everything else waits. */
+export interface HeldWorld {
+  readonly ports: Ports
+  time: number
+  /** The words of all calls that are under way, those that cannot happen now marked. */
+  underWay(): readonly string[]
+  happen(words: string): Promise<void>
+  /** It happens, and the caller is told that the line broke. */
+  loseReply(words: string): Promise<void>
+  /** It never happens, and the caller is told that the line broke. */
+  loseRequest(words: string): Promise<void>
+  /** It happens, and nobody is told. */
+  happenUnheard(words: string): Promise<void>
+  /** Lets everything happen that can, in order, until nothing can. */
+  goOn(): Promise<void>
+  crash(process: Process): void
+}
+
+interface Waiting {
+  readonly call: Pick<PortCall<unknown>, 'process' | 'words' | 'isReady' | 'happen' | 'broken'>
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+export function heldWorld(): HeldWorld {
+  const waiting: Waiting[] = []
+  const isReady = ({ call }: Waiting) => call.isReady?.() !== false
+
+  /** Whoever still had something to say before has said it. */
+  async function taken(words: string, must: 'be ready' | 'be under way'): Promise<Waiting> {
+    await setImmediate()
+    const index = waiting.findIndex(({ call }) => call.words() === words)
+    const [found] = index === -1 ? [] : waiting.splice(index, 1)
+    assert.ok(found !== undefined, `"${words}" is not under way, but: ${world.underWay().join('; ')}`)
+    assert.ok(must === 'be under way' || isReady(found), `"${words}" waits`)
+    return found
+  }
+  function brokenUnder({ call, reject }: Waiting): Promise<void> {
+    reject(call.broken?.())
+    return setImmediate()
+  }
+
+  const world: HeldWorld = {
+    time: Date.UTC(2040, 1, 29, 12),
+    ports: {
+      now: () => world.time,
+      call: <T>(call: PortCall<T>) =>
+        new Promise<T>((resolve, reject) => {
+          waiting.push({ call, resolve: resolve as Waiting['resolve'], reject })
+        }),
+    },
+    underWay: () => waiting.map((one) => (isReady(one) ? one.call.words() : `${one.call.words()} (waits)`)),
+    async happen(words) {
+      const { call, resolve } = await taken(words, 'be ready')
+      resolve(call.happen())
+      await setImmediate()
+    },
+    async loseReply(words) {
+      const lost = await taken(words, 'be ready')
+      lost.call.happen()
+      await brokenUnder(lost)
+    },
+    loseRequest: async (words) => brokenUnder(await taken(words, 'be under way')),
+    happenUnheard: async (words) => void (await taken(words, 'be ready')).call.happen(),
+    async goOn() {
+      await setImmediate()
+      for (let next = waiting.find(isReady); next !== undefined; next = waiting.find(isReady))
+        await world.happen(next.call.words())
+    },
+    crash(process) {
+      process.isAlive = false
+      for (const notice of process.onCrash) notice()
+    },
+  }
+  return world
+}
