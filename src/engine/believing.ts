@@ -82,13 +82,14 @@ function lookedIn({ says, result }: KeptTestimony, { call }: Progress): Looked {
   }
 }
 
-/** Leaves a doubt to a person. */
+/** Leaves a doubt to a person, who sees how often it was looked at, the last time included. */
 export async function leave<Tx>(
   { wholeStore, events }: Context<Tx>,
   record: StoredRecord,
   errorCode: string,
+  looks = record.looks,
 ): Promise<Reconciled> {
-  const { generation, fence, looks } = record
+  const { generation, fence } = record
   if (await wholeStore.postpone(record, { generation, fence, looks, afterMs: undefined }))
     events.emit('left_to_operator', () => ({ ...subjectIn(record), errorCode }))
   return 'left_to_operator'

@@ -1,7 +1,7 @@
 import { type Clock, within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import { childKey, derivedKey } from './downstream-key.js'
-import { codeOf } from './evidence.js'
+import { codeOf } from './name.js'
 import { type Jsonified, jsonified } from './plain.js'
 import type { Progress } from './progress.js'
 import type { StoredRecord } from './record.js'

@@ -48,7 +48,7 @@ async function inVain<Tx>(
   }))
   // An outage that does not end is none: something about this one cannot be asked.
   const isOld = now - (record.doubtedAt ?? now) > limits.doubtMs
-  if (looks >= limits.looks || isOld) return leave(context, record, 'looked_too_often')
+  if (looks >= limits.looks || isOld) return leave(context, record, 'looked_too_often', looks)
   await putOff(context, record, looks, backoffMs(backoffs.looking, record.looks + 1, chance))
   return isOutage ? 'outage' : 'put_off'
 }

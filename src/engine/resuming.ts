@@ -1,6 +1,7 @@
 import { within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import { limits } from '../kernel/limits.js'
+import { subjectIn } from './believing.js'
 import { type Context, subjectOf } from './context.js'
 import { digestHex } from './digest.js'
 import type { Guarded } from './guarded.js'
@@ -35,6 +36,7 @@ export async function resume<Tx>(context: Context<Tx>, record: StoredRecord): Pr
     onExpired: 'refuse',
     onNew: 'tell',
   })
+  if (verdict.kind === 'unknown' && verdict.swept) context.events.emit('swept', () => subjectIn(record))
   if (verdict.kind !== 'resumed' && verdict.kind !== 'reserved') return { kind: 'not_ours' }
   if (verdict.record.attempt > limits.resumeAttempts) return tooOften(context, verdict)
   const guarded = guardedOperation(held, record, inputIn(context, verdict.record))

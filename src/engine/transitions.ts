@@ -52,7 +52,7 @@ export function reserve(
       if (current.onLeaseOver === 'resume') return taken('resumed', claimedAnew(current, reservation, now))
       const doubted = sweep(current, now)
       invariant(doubted, 'a claim whose lease is over can be swept')
-      return { verdict: unknownVerdict(doubted, now), next: doubted }
+      return { verdict: { ...unknownVerdict(doubted, now), swept: true }, next: doubted }
     }
     case 'expired':
       throw new Error('unreachable: an expired record was judged above')
@@ -263,6 +263,6 @@ function taken(kind: 'reserved' | 'resumed', next: StoredRecord): Reserved {
   return { verdict: { kind, claim: { scope, key, generation, fence, claimId }, record: next }, next }
 }
 
-function unknownVerdict(record: StoredRecord, now: number): Verdict {
+function unknownVerdict(record: StoredRecord, now: number): Extract<Verdict, { readonly kind: 'unknown' }> {
   return { kind: 'unknown', reconcileInMs: Math.max(0, (record.reconcileAfter ?? now) - now) }
 }

@@ -98,7 +98,7 @@ describe('a doubt about a call', () => {
     expect(asked).toBe(limits.looks)
     await bench.travel(1_000 * minute)
     expect(await bench.hapax.chores.reconcile(10)).toEqual([])
-    expect(await bench.record()).toMatchObject({ state: 'unknown', looks: limits.looks - 1 })
+    expect(await bench.record()).toMatchObject({ state: 'unknown', looks: limits.looks })
   })
 
   test('whose provider is down waits, however long, and is not left to a person for it', async () => {
@@ -325,6 +325,25 @@ describe('what somebody says about a call', () => {
     await bench.hapax.testify({ downstreamKey: sent[0] ?? '', says: 'not_landed', ...told })
     expect(await perform()).toMatchObject({ value, replayed: true })
   })
+})
+
+test('a doubt that a retry finds is told of as one that a sweeper finds', async () => {
+  const bench = await workBench()
+  const inside = gate()
+  const hangs = () => {
+    inside.open()
+    return never()
+  }
+  const { policy } = bench
+  void bench.node().run({ ...request, policy }, hangs)
+  await bounded(inside.opened, 'the handler')
+  await bench.travel(31_000)
+  for (const _ of [1, 2]) {
+    const error = await rejection(bench.hapax.run({ ...request, policy }, async () => 'second'))
+    expect(isHapaxError(error, 'outcome_unknown')).toBe(true)
+  }
+  expect(bench.events.filter(({ name }) => name === 'swept')).toMatchObject([{ operation: 'rides.create' }])
+  expect(await bench.hapax.chores.sweep(10)).toEqual([])
 })
 
 test('a doubt that a handler raised by itself is left to a person, with its word', async () => {
