@@ -4,7 +4,7 @@ import type { KeptTestimony } from './call-store.js'
 import type { Context } from './context.js'
 import { digestHex } from './digest.js'
 import type { Looked } from './looking.js'
-import type { Progress } from './progress.js'
+import type { OpenCall, Progress } from './progress.js'
 import type { Evidence, RecordName, StoredRecord } from './record.js'
 import { believableAt, settleCall } from './settling.js'
 
@@ -24,32 +24,82 @@ export async function consult<Tx>(context: Context<Tx>, name: RecordName): Promi
   }
 }
 
+/** What came of evidence: `ask` where it has landed, and the provider has to be asked for what it returned. */
+export type Told = Reconciled | 'ask' | undefined
+
 /** Settles a doubt by what somebody has said about its call. `undefined` when that is nothing, or not enough. */
-export async function reconcileTold<Tx>(context: Context<Tx>, record: StoredRecord): Promise<Reconciled | undefined> {
+export async function reconcileTold<Tx>(context: Context<Tx>, record: StoredRecord): Promise<Told> {
   const progress = progressOf(context, record)
   return progress === undefined || progress === 'unreadable' ? undefined : byTestimony(context, record, progress)
 }
 
 /**
- * What is said before a call began is about another one that carried its key. "Not landed" counts if it is said late enough:
- * said earlier, it does not come true by waiting.
+ * "Not landed" counts if it is said late enough: said earlier, it does not come true by waiting. "Landed" counts whenever it
+ * is said, but a handler that needs what the call returned goes on only with that.
  */
-export async function byTestimony<Tx>(
+export async function byTestimony<Tx>(context: Context<Tx>, record: StoredRecord, progress: Progress): Promise<Told> {
+  const { call } = progress
+  if (call === undefined) return undefined
+  const said = await saidSince(context, call)
+  const landed = landedAmong(said, context, record)
+  if (landed?.kind === 'bare' && call.needsResult !== false) {
+    // Of a handler that is no operation, there is nobody who could ask.
+    const canAsk = call.canLookUp && progress.input !== undefined
+    return canAsk ? 'ask' : leave(context, record, resultMissing)
+  }
+  const result = landed?.kind === 'landed' ? landed.result : undefined
+  if (landed !== undefined) return believe(context, record, progress, { kind: 'landed', result }, landed.evidence)
+  const not = said.findLast(({ says, at }) => says === 'not_landed' && at >= believableAt(record, progress))
+  return not && believe(context, record, progress, { kind: 'not_landed' }, { by: not.by, why: not.why })
+}
+
+/** The word for an operator: it has landed, and what it returned has to be found out and testified. */
+export const resultMissing = 'result_missing'
+
+/** That a call landed, as somebody said: with what it returned, or without. */
+type Landed = { readonly evidence: Evidence } & (
+  | { readonly kind: 'landed'; readonly result: unknown }
+  | { readonly kind: 'bare' }
+)
+
+export async function landedIn<Tx>(
   context: Context<Tx>,
   record: StoredRecord,
-  progress: Progress,
-): Promise<Reconciled | undefined> {
-  const { calls } = context.wholeStore
-  const { call } = progress
-  if (calls === undefined || call === undefined) return undefined
-  const testimonies = await calls.testimonies([call.key])
-  if (testimonies.length === 0) return undefined
-  // By the store's own clock, as what was said is.
-  const begunAt = (await calls.find(call.key))?.call.begunAt ?? Number.POSITIVE_INFINITY
-  const said = testimonies.filter(({ at }) => at >= begunAt)
-  const counts = ({ says, at }: KeptTestimony) => says === 'landed' || at >= believableAt(record, progress)
-  const last = said.findLast(({ says }) => says === 'landed') ?? said.findLast(counts)
-  return last && believe(context, record, progress, lookedIn(last, progress), { by: last.by, why: last.why })
+  call: OpenCall,
+): Promise<Landed | undefined> {
+  return landedAmong(await saidSince(context, call), context, record)
+}
+
+function landedAmong<Tx>(
+  said: readonly KeptTestimony[],
+  context: Context<Tx>,
+  record: StoredRecord,
+): Landed | undefined {
+  const landed = said.filter(({ says }) => says === 'landed')
+  const full = landed.findLast(({ result }) => result !== undefined)
+  const last = full ?? landed.at(-1)
+  if (last === undefined) return undefined
+  const evidence = { by: last.by, why: last.why }
+  try {
+    if (last.result !== undefined)
+      return { kind: 'landed', result: context.progress.resultIn(last.result, record), evidence }
+  } catch {
+    // It has landed, but what it gave cannot be read.
+  }
+  return { kind: 'bare', evidence }
+}
+
+/**
+ * What was said about a call since it began for the first time, by the store's own clock, as what was said is. What is older
+ * is about another call that carried its key. That it was begun anew since, because "not landed" was believed, changes
+ * nothing: that it landed is true of whichever of them did.
+ */
+async function saidSince<Tx>({ wholeStore }: Context<Tx>, { key }: OpenCall): Promise<readonly KeptTestimony[]> {
+  const { calls } = wholeStore
+  const testimonies = (await calls?.testimonies([key])) ?? []
+  if (testimonies.length === 0) return []
+  const begunAt = (await calls?.find(key))?.call.begunAt ?? Number.POSITIVE_INFINITY
+  return testimonies.filter(({ at }) => at >= begunAt)
 }
 
 /** Settles by what is certain. `undefined` when nothing is. */
@@ -72,17 +122,10 @@ export async function believe<Tx>(
   return 'settled'
 }
 
-function lookedIn({ says, result }: KeptTestimony, { call }: Progress): Looked {
-  if (says === 'not_landed') return { kind: 'not_landed' }
-  if (result === undefined) return call?.canLookUp ? { kind: 'not_yet' } : { kind: 'landed', result: undefined }
-  try {
-    return { kind: 'landed', result: JSON.parse(Buffer.from(result).toString()) as unknown }
-  } catch {
-    return { kind: 'not_yet' } // It has landed, but what it gave cannot be read.
-  }
-}
-
-/** Leaves a doubt to a person, who sees how often it was looked at, the last time included. */
+/**
+ * Leaves a doubt to a person, who finds with the record why, and how often it was looked at, the last time included. One that
+ * is left already stays as it is.
+ */
 export async function leave<Tx>(
   { wholeStore, events }: Context<Tx>,
   record: StoredRecord,
@@ -90,7 +133,8 @@ export async function leave<Tx>(
   looks = record.looks,
 ): Promise<Reconciled> {
   const { generation, fence } = record
-  if (await wholeStore.postpone(record, { generation, fence, looks, afterMs: undefined }))
+  const isLeft = record.reconcileAfter === undefined
+  if (!isLeft && (await wholeStore.postpone(record, { generation, fence, looks, afterMs: undefined, errorCode })))
     events.emit('left_to_operator', () => ({ ...subjectIn(record), errorCode }))
   return 'left_to_operator'
 }

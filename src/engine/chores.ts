@@ -22,9 +22,23 @@ export interface Chores {
   reconcile(limit: number, asking?: Asking, signal?: AbortSignal): Promise<readonly Reconciled[]>
   /** Buries what is past its retention and deletes what was buried long enough. */
   reap(limit: number): Promise<Reaped>
-  /** Somebody has testified, which is durable: a record that is in doubt is settled at once, not at its next look. */
-  testified(testimonies: readonly Testimony[]): Promise<void>
+  /**
+   * Somebody has testified, which is durable: a record that is in doubt is settled at once, not at its next look. Gives what
+   * came of each.
+   */
+  testified(testimonies: readonly Testimony[]): Promise<readonly Heard[]>
 }
+
+/** What came of somebody's word. */
+export type Heard =
+  /** It has ended a doubt. */
+  | 'settled'
+  /** It is not enough by itself: whoever can ask the provider looks next. */
+  | 'looked_at_next'
+  /** It is for a person to say more, such as what the call returned: the record's error code says what is missing. */
+  | 'left_to_operator'
+  /** Nobody is in doubt about it now, or it was said too early to count. It is kept. */
+  | 'kept'
 
 /** Who decides whether providers are asked: one that does not answer need not be asked about everything. */
 export interface Asking {
@@ -78,17 +92,20 @@ export function chores<Tx>(context: Context<Tx>): Chores {
     return 'put_off'
   }
 
-  async function testifiedAbout(downstreamKey: string): Promise<void> {
+  async function testifiedAbout(downstreamKey: string): Promise<Heard> {
     const record = (await store.calls?.find(downstreamKey))?.record
     if (record?.state === 'unknown') {
+      const told = await reconcileTold(context, record)
+      if (told === 'settled' || told === 'left_to_operator') return told
       const { generation, fence, looks } = record
       // What this node cannot settle is due at once, for one that can ask.
-      if ((await reconcileTold(context, record)) === undefined)
-        await store.postpone(record, { generation, fence, looks, afterMs: 0 })
-      return
+      await store.postpone(record, { generation, fence, looks, afterMs: 0 })
+      return told === undefined ? 'kept' : 'looked_at_next'
     }
     const effect = await store.effects?.findByKey(downstreamKey)
-    if (effect?.state === 'unknown') await store.effects?.postpone(effect, { looks: effect.looks, afterMs: 0 })
+    if (effect?.state !== 'unknown') return 'kept'
+    await store.effects?.postpone(effect, { looks: effect.looks, afterMs: 0 })
+    return 'looked_at_next'
   }
 
   return {
@@ -103,7 +120,9 @@ export function chores<Tx>(context: Context<Tx>): Chores {
       }),
     testified: (testimonies) =>
       opened(context, async () => {
-        for (const { downstreamKey } of testimonies) await testifiedAbout(downstreamKey)
+        const heard: Heard[] = []
+        for (const { downstreamKey } of testimonies) heard.push(await testifiedAbout(downstreamKey))
+        return heard
       }),
   }
 }

@@ -5,7 +5,7 @@ import { codeOf } from './name.js'
 import { type Jsonified, jsonified } from './plain.js'
 import type { Progress } from './progress.js'
 import type { StoredRecord } from './record.js'
-import type { CallOptions, Work } from './work.js'
+import type { Called, CallOptions, ResultNeed, Work } from './work.js'
 
 /** What was found out about an open call. */
 export type Looked =
@@ -16,7 +16,7 @@ export type Looked =
   /** The provider did not answer: an outage, which says nothing of this call. */
   | { readonly kind: 'outage'; readonly errorCode: string }
   /** Nobody can be asked: there is no lookup, or the code does not come by the call. */
-  | { readonly kind: 'nobody' }
+  | { readonly kind: 'nobody'; readonly errorCode?: string }
 
 /**
  * A work for finding out. An operation that is run with it comes by its phases as far as they are on record, each giving its
@@ -59,8 +59,11 @@ export class Lookup<Tx> implements Work<Tx> {
 
   transaction: Work<Tx>['transaction'] = async <T>(name: string) => this.#stored(name) as Jsonified<T>
 
-  call: Work<Tx>['call'] = async <T, I>(name: string, { lookup }: CallOptions<T, I>): Promise<Jsonified<T>> => {
-    if (this.#progress.phases[this.#walked] !== undefined) return this.#stored(name) as Jsonified<T>
+  call: Work<Tx>['call'] = async <T, I, R extends ResultNeed>(
+    name: string,
+    { lookup }: CallOptions<T, I, R>,
+  ): Promise<Called<T, R>> => {
+    if (this.#progress.phases[this.#walked] !== undefined) return this.#stored(name) as Called<T, R>
     const open = this.#progress.call
     if (open?.name === name && lookup !== undefined && !this.signal.aborted) {
       const input = open.input as Jsonified<I>

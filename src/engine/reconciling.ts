@@ -1,7 +1,7 @@
 import { backoffMs } from '../kernel/backoff.js'
 import { passing } from '../kernel/crash-points.js'
 import { backoffs, limits } from '../kernel/limits.js'
-import { believe, byTestimony, leave, progressOf, type Reconciled, subjectIn } from './believing.js'
+import { believe, byTestimony, leave, progressOf, type Reconciled, resultMissing, subjectIn } from './believing.js'
 import type { Context } from './context.js'
 import { type Looked, Lookup } from './looking.js'
 import type { StoredRecord } from './record.js'
@@ -19,15 +19,21 @@ export async function reconcile<Tx>(context: Context<Tx>, record: StoredRecord, 
     return inVain(context, record, { kind: 'outage', errorCode: 'progress_unreadable' }, now)
   if (progress?.call === undefined) return leave(context, record, record.errorCode ?? 'unknown')
   const told = await byTestimony(context, record, progress)
-  if (told !== undefined) return told
+  if (told !== undefined && told !== 'ask') return told
   const lookup = new Lookup<Tx>(record, progress, context.clock)
   await look(context, record, lookup)
   passing('reconciler.asked')
-  const { looked } = lookup
+  const looked = told === 'ask' ? askedForResult(lookup.looked) : lookup.looked
   const waitMs = looked.kind === 'not_landed' ? believableAt(record, progress) - now : 0
   if (waitMs > 0) return putOff(context, record, record.looks, waitMs)
   const evidence = { by: 'reconciler', why: `the provider was asked about ${progress.call.key}` }
   return (await believe(context, record, progress, looked, evidence)) ?? inVain(context, record, looked, now)
+}
+
+/** Somebody has said that it landed: a provider that does not know of it cannot say that it did not. */
+function askedForResult(looked: Looked): Looked {
+  if (looked.kind === 'not_landed') return { kind: 'not_yet', errorCode: 'evidence_contradicted' }
+  return looked.kind === 'nobody' ? { kind: 'nobody', errorCode: resultMissing } : looked
 }
 
 async function inVain<Tx>(
@@ -37,7 +43,7 @@ async function inVain<Tx>(
   now: number,
 ): Promise<Reconciled> {
   const { events, chance } = context
-  if (looked.kind === 'nobody') return leave(context, record, record.errorCode ?? 'unknown')
+  if (looked.kind === 'nobody') return leave(context, record, looked.errorCode ?? record.errorCode ?? 'unknown')
   const isOutage = looked.kind === 'outage'
   // An outage says nothing of this call, so that it does not bring it nearer to the operator.
   const looks = isOutage ? record.looks : record.looks + 1

@@ -35,7 +35,10 @@ export interface Work<Tx = never> {
    *   honoursKeyFor: '24h',
    * })
    */
-  call<T, I = undefined>(name: string, options: CallOptions<T, I>): Promise<Jsonified<T>>
+  call<T, I = undefined, R extends ResultNeed = 'required'>(
+    name: string,
+    options: CallOptions<T, I, R>,
+  ): Promise<Called<T, R>>
   /**
    * Business rows and the answer in one commit of the store's database. What `body` returns is the answer, whatever
    * the handler does after it; if the claim is lost by then, the rows roll back and this throws `claim_lost`. When it fails,
@@ -89,8 +92,11 @@ export interface EffectOptions {
 }
 
 /** How one call to the outside is made, and what is known of its provider. */
-export interface CallOptions<T, I = undefined> {
-  /** Makes the call. Send `key` along as the provider's idempotency key, and listen to `signal`. */
+export interface CallOptions<T, I = undefined, R extends ResultNeed = ResultNeed> {
+  /**
+   * Makes the call. Send `key` along as the provider's idempotency key, and listen to `signal`. What it returns is what the
+   * provider answered, even if that comes when its time is over: throw whenever you do not know.
+   */
   readonly run: (at: Calling<I>) => Awaitable<T>
   /** What the call is about, if it is not all in the results of earlier phases. Kept, so that every attempt sends the same. */
   readonly input?: I
@@ -107,7 +113,18 @@ export interface CallOptions<T, I = undefined> {
   readonly timeout?: Duration
   /** How long the provider may take until `lookup` shows what it has done. */
   readonly readLag?: Duration
+  /**
+   * Whether the handler needs what the call returned. A webhook or a ledger may say only that it landed: then `lookup` is
+   * asked for the result, and without one a person is. With `'optional'` the handler goes on, and is given `undefined`.
+   * Default `'required'`.
+   */
+  readonly result?: R
 }
+
+export type ResultNeed = 'required' | 'optional'
+
+/** What a call gives its handler. */
+export type Called<T, R extends ResultNeed> = Jsonified<T> | (R extends 'optional' ? undefined : never)
 
 export type CallFailure = 'answered' | 'not_sent' | 'doubt'
 

@@ -12,6 +12,7 @@ interface Given {
   readonly lookup?: Lookup
   readonly run?: () => unknown
   readonly readLag?: '1m'
+  readonly result?: 'optional'
   /** What the handler does before it comes by its call. */
   readonly before?: () => void
 }
@@ -31,6 +32,7 @@ function rides(hapax: WorkBench['hapax'], given: Given) {
       },
       ...(given.lookup && { lookup: ({ key }) => given.lookup?.(key) }),
       ...(given.readLag && { readLag: given.readLag }),
+      ...(given.result && { result: given.result }),
     })
     return work.commit(() => ({ status: 201, body: { ride, charge } }))
   })
@@ -299,6 +301,58 @@ describe('what somebody says about a call', () => {
     await bench.hapax.testify({ downstreamKey: sent[0] ?? '', says: 'landed', ...told })
     expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
     expect(await perform()).toMatchObject({ value: { charge: { id: 'ch_found' } } })
+  })
+
+  test('without the result is not enough where nobody can be asked for it: a person is told what is missing', async () => {
+    const { bench, sent, perform } = await inDoubt({})
+    const [downstreamKey = ''] = sent
+    expect(await bench.hapax.testify({ downstreamKey, says: 'landed', ...told })).toBe('left_to_operator')
+    expect(await bench.record()).toMatchObject({
+      state: 'unknown',
+      errorCode: 'result_missing',
+      reconcileAfter: undefined,
+    })
+    const left = () => bench.events.filter(({ name }) => name === 'left_to_operator')
+    expect(left().at(-1)).toMatchObject({ errorCode: 'result_missing' })
+    const { length } = left()
+    expect(await rejection(perform())).toMatchObject({ code: 'outcome_unknown' })
+    await bench.clock.advance(1)
+    expect(left()).toHaveLength(length)
+    const full = { downstreamKey, says: 'landed', result: { id: 'ch_told' }, ...told } as const
+    expect(await bench.hapax.testify(full)).toBe('settled')
+    expect(await perform()).toMatchObject({ value: { charge: { id: 'ch_told' } } })
+  })
+
+  test('without the result is enough for a handler that goes on without it', async () => {
+    const { bench, sent, perform } = await inDoubt({ result: 'optional' })
+    expect(await bench.hapax.testify({ downstreamKey: sent[0] ?? '', says: 'landed', ...told })).toBe('settled')
+    expect(await perform()).toMatchObject({ value: { ride: { name: 'ann' } } })
+    expect(sent).toHaveLength(1)
+  })
+
+  test('that it landed is not undone by a provider that does not find it: the call is not made again', async () => {
+    const { bench, sent } = await inDoubt({ lookup: () => ({ landed: false }) })
+    const said = await bench.hapax.testify({ downstreamKey: sent[0] ?? '', says: 'landed', ...told })
+    expect(said).toBe('looked_at_next')
+    await bench.travel(60 * minute)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['put_off'])
+    expect(await bench.record()).toMatchObject({ state: 'unknown', looks: 1 })
+  })
+
+  test('without the result, of a handler that is no operation, is for a person: its lookup cannot be asked', async () => {
+    const bench = await workBench()
+    const { policy } = bench
+    const keys: string[] = []
+    await rejection(
+      bench.hapax.run({ ...request, policy }, (work) =>
+        work.call('charge_created', {
+          run: ({ key }) => Promise.reject(new Error(`${keys.push(key)}`)),
+          lookup: () => ({ landed: true, result: 1 }),
+        }),
+      ),
+    )
+    const evidence = { downstreamKey: keys[0] ?? '', says: 'landed', ...told } as const
+    expect(await bench.hapax.testify(evidence)).toBe('left_to_operator')
   })
 
   test('in words that are no JSON does not keep the provider from being asked', async () => {
