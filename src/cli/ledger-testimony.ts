@@ -1,10 +1,13 @@
 import type { Heard } from '../engine/chores.js'
 import type { Both } from '../workers/ledger.js'
 import type { OpenEngine } from './engine.js'
-import { testifiedIn } from './ledger-text.js'
 
 /** What came of what a ledger said, by how many. */
 export type Testified = Readonly<Record<Heard, number>>
+
+export function testifiedIn(testified: Testified): number {
+  return Object.values(testified).reduce((sum, one) => sum + one, 0)
+}
 
 /** Keeps what a ledger says about our doubts. What fails on the way says how far it came. */
 export async function testifyAll(

@@ -1,6 +1,6 @@
 import { agree, type Differences, type LedgerEntry, type LedgerReport } from '../workers/ledger.js'
 import type { OurEntry } from '../workers/ledger-ours.js'
-import type { Testified } from './ledger-testimony.js'
+import { type Testified, testifiedIn } from './ledger-testimony.js'
 
 /** Differences of one kind that are printed; --json has more. */
 const shown = 20
@@ -28,10 +28,6 @@ export function ledgerText(report: LedgerReport, testified: Testified | undefine
     ...missingResults(testified?.left_to_operator ?? 0),
     agree(report) ? 'Both sides agree.' : 'They do not agree.',
   ]
-}
-
-export function testifiedIn(testified: Testified): number {
-  return Object.values(testified).reduce((sum, one) => sum + one, 0)
 }
 
 function cameOf(testified: Testified): string {

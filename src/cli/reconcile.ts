@@ -4,8 +4,8 @@ import { workOnce } from '../workers/workers.js'
 import { engineArgument, type OpenEngine, withEngine } from './engine.js'
 import { exitCodes, thenExit } from './exit.js'
 import { type ComparisonFlags, comparison } from './ledger-comparison.js'
-import { testifyAll } from './ledger-testimony.js'
-import { ledgerText, testifiedIn } from './ledger-text.js'
+import { testifiedIn, testifyAll } from './ledger-testimony.js'
+import { ledgerText } from './ledger-text.js'
 import { usage } from './usage.js'
 
 const examples = `

@@ -1,5 +1,5 @@
 import { HapaxError } from '../kernel/errors.js'
-import { defaults, limits } from '../kernel/limits.js'
+import { defaults } from '../kernel/limits.js'
 import { type Reconciled, reconcileTold, subjectIn } from './believing.js'
 import type { Context } from './context.js'
 import type { Testimony } from './inbox-store.js'
@@ -8,6 +8,7 @@ import { reconcile } from './reconciling.js'
 import type { StoredRecord } from './record.js'
 import { type Resumed, resume } from './resuming.js'
 import type { Reaped } from './store.js'
+import { askedInTurn, together } from './together.js'
 
 /**
  * What workers do for the records, each a bounded single pass that any number of nodes may make at once. When to make one
@@ -74,10 +75,14 @@ export function chores<Tx>(context: Context<Tx>): Chores {
     const may = (operation: string) => asking?.mayAsk(operation) ?? true
     const operations = context.operations.names().filter(may)
     if (operations.length === 0) return []
+    // What is held is looked at, or put back, before another node may take it.
+    const beginUntil = context.clock.elapsed() + defaults.beginLooksMs
     const found = await store.doubts({ operations, limit, holdMs: defaults.lookMs })
-    return together(found, async (record) => {
+    const whom = ({ operation }: StoredRecord) => operation
+    return askedInTurn(found, whom, async (record) => {
       // Nobody looks at this one now, so that another node may do so at once, or this one once its provider answers.
-      if (signal?.aborted || !may(record.operation)) return putBack(record)
+      const isLate = context.clock.elapsed() >= beginUntil
+      if (signal?.aborted || isLate || !may(record.operation)) return putBack(record)
       const came = await looked(record)
       asking?.heard(record.operation, came)
       return came
@@ -88,7 +93,8 @@ export function chores<Tx>(context: Context<Tx>): Chores {
   const looked = (record: StoredRecord) => reconcile(context, record, (record.reconcileAfter ?? 0) - defaults.lookMs)
 
   async function putBack(record: StoredRecord): Promise<Reconciled> {
-    await store.postpone(record, { ...record, afterMs: 0 })
+    const { generation, fence, looks } = record
+    await store.postpone(record, { generation, fence, looks, afterMs: 0 })
     return 'put_off'
   }
 
@@ -131,21 +137,4 @@ async function opened<Tx, T>(context: Context<Tx>, chore: () => Promise<T>): Pro
   if (context.background.ended.aborted) throw new HapaxError('engine_closed')
   await openedInTime(context)
   return chore()
-}
-
-/** A bounded number at once. One that fails does not keep the others from being done; the first error is thrown at the end. */
-async function together<T, R>(all: readonly T[], work: (one: T) => Promise<R>): Promise<readonly R[]> {
-  const results: R[] = []
-  const errors: unknown[] = []
-  const queue = all.values()
-  const lane = async () => {
-    for (const one of queue)
-      await work(one).then(
-        (result) => results.push(result),
-        (error: unknown) => errors.push(error),
-      )
-  }
-  await Promise.all(Array.from({ length: Math.min(limits.itemsAtOnce, all.length) }, lane))
-  if (errors.length > 0) throw errors[0]
-  return results
 }

@@ -1,5 +1,6 @@
 import { type Clock, within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
+import { defaults } from '../kernel/limits.js'
 import { childKey, derivedKey } from './downstream-key.js'
 import { codeOf } from './name.js'
 import { type Jsonified, jsonified } from './plain.js'
@@ -67,9 +68,10 @@ export class Lookup<Tx> implements Work<Tx> {
     const open = this.#progress.call
     if (open?.name === name && lookup !== undefined && !this.signal.aborted) {
       const input = open.input as Jsonified<I>
-      const late = () => new HapaxError('call_timeout', `lookup of "${name}" did not end within ${open.timeoutMs} ms.`)
+      const timeoutMs = Math.min(open.timeoutMs, defaults.lookTimeoutMs)
+      const late = () => new HapaxError('call_timeout', `lookup of "${name}" did not end within ${timeoutMs} ms.`)
       const asked = Promise.resolve().then(() => lookup({ key: open.key, input }))
-      this.#looked = await within(this.#clock, open.timeoutMs, asked, late).then(
+      this.#looked = await within(this.#clock, timeoutMs, asked, late).then(
         (said) => saidOf(said, name),
         (error: unknown) => ({ kind: 'outage', errorCode: codeOf(error) }) as const,
       )

@@ -1,6 +1,6 @@
 import { within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
-import { limits } from '../kernel/limits.js'
+import { defaults, limits } from '../kernel/limits.js'
 import { subjectIn } from './believing.js'
 import { type Context, subjectOf } from './context.js'
 import { digestHex } from './digest.js'
@@ -94,7 +94,7 @@ export async function look<Tx>(context: Context<Tx>, record: StoredRecord, looku
     new HapaxError('call_timeout', `"${subjectOf(guarded).operation}" did not come to its open call in time.`)
   await within(
     context.clock,
-    held.policy.leaseMs,
+    Math.min(held.policy.leaseMs, defaults.lookMs / 2),
     Promise.resolve().then(() => guarded.handler(lookup, input)),
     late,
   ).catch((error: unknown) => lookup.failed(error))

@@ -118,13 +118,16 @@ describe('a doubt about a call', () => {
   })
 
   test('whose provider does not answer is not waited for for ever', async () => {
-    const { bench } = await inDoubt({ lookup: never })
-    const reconciling = bench.hapax.chores.reconcile(10)
-    let isDone = false
-    void reconciling.finally(() => {
-      isDone = true
+    const asked = gate()
+    const { bench } = await inDoubt({
+      lookup: () => {
+        asked.open()
+        return never()
+      },
     })
-    while (!isDone) await bench.clock.advance(1_000)
+    const reconciling = bench.hapax.chores.reconcile(10)
+    await bounded(asked.opened, 'the lookup')
+    await bench.clock.advance(10_000)
     expect(await reconciling).toEqual(['outage'])
   })
 
@@ -409,4 +412,33 @@ test('a doubt that a handler raised by itself is left to a person, with its word
   expect(bench.events).toContainEqual(
     expect.objectContaining({ name: 'left_to_operator', errorCode: 'gateway_timeout' }),
   )
+})
+
+test('doubts of a slow provider are asked about a few at once, and put back before another node may take them', async () => {
+  const bench = await workBench()
+  let running = 0
+  const asked: string[] = []
+  const { operation } = rides(bench.hapax, {
+    run: () => Promise.reject(new Error('ECONNRESET')),
+    async lookup(key) {
+      asked.push(key)
+      running++
+      await new Promise<void>((resolve) => void bench.clock.after(9_000, resolve))
+      running--
+      return { landed: true, result: { id: 'ch_found' } }
+    },
+  })
+  for (let index = 0; index < 30; index++)
+    await rejection(bench.hapax.perform({ ...request, key: `k-${index}`, operation }))
+  const startedAt = bench.clock.elapsed()
+  const pass = bench.hapax.chores.reconcile(64)
+  for (const atOnce of [1, 8, 8]) {
+    await expect.poll(() => running).toBe(atOnce)
+    await bench.clock.advance(9_000)
+  }
+  const came = await pass
+  expect(came.filter((one) => one === 'settled')).toHaveLength(17)
+  expect(came.filter((one) => one === 'put_off')).toHaveLength(13)
+  expect(bench.clock.elapsed() - startedAt).toBeLessThan(minute)
+  expect(new Set(asked).size).toBe(17)
 })
