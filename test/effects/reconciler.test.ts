@@ -56,7 +56,7 @@ describe('many doubts of a slow provider', () => {
 
   test('do not hold up those of another', async () => {
     const never = () => new Promise<never>(() => {})
-    const definitions = {
+    const definitions: Record<string, Definition> = {
       slow: { call: provider(failure('ECONNRESET')).call, lookup: never, timeout: '5s' },
       quick: { call: provider(failure('ECONNRESET')).call, lookup: () => ({ landed: true, result: 1 }) as const },
     }
