@@ -68,7 +68,7 @@ function planned(plan: RedrivePlan): string {
     case 'refused':
       return plan.why === 'key_forgotten'
         ? 'refused: it may have been done, and its key is forgotten (--may-run-twice)'
-        : 'refused: the application that was given does not know this kind'
+        : 'refused: its kind is not known here, which takes the module of its application'
   }
 }
 
