@@ -2,14 +2,13 @@ import { passing } from '../kernel/crash-points.js'
 import { isHapaxError } from '../kernel/errors.js'
 import type { KeptTestimony } from './call-store.js'
 import type { Context } from './context.js'
-import { digestHex } from './digest.js'
+import { byHandedOut } from './handed-out.js'
+import { leave, type Reconciled } from './leaving.js'
 import type { Looked } from './looking.js'
 import type { OpenCall, Progress } from './progress.js'
 import type { Evidence, RecordName, StoredRecord } from './record.js'
+import { saidSince } from './said.js'
 import { believableAt, settleCall } from './settling.js'
-
-/** What came of a look at a doubt. */
-export type Reconciled = 'settled' | 'put_off' | 'outage' | 'left_to_operator'
 
 /**
  * Settles a doubt by evidence that came before it, or that nobody has acted on. Whoever meets a doubt asks for this, since
@@ -18,7 +17,7 @@ export type Reconciled = 'settled' | 'put_off' | 'outage' | 'left_to_operator'
 export async function consult<Tx>(context: Context<Tx>, name: RecordName): Promise<void> {
   try {
     const record = await context.store.find(name)
-    if (record?.state === 'unknown' && record.isBegun) await reconcileTold(context, record)
+    if (record?.state === 'unknown' && record.progress !== undefined) await reconcileTold(context, record)
   } catch {
     // The store fails: the doubt stands.
   }
@@ -38,9 +37,9 @@ export async function reconcileTold<Tx>(context: Context<Tx>, record: StoredReco
  * is said, but a handler that needs what the call returned goes on only with that.
  */
 export async function byTestimony<Tx>(context: Context<Tx>, record: StoredRecord, progress: Progress): Promise<Told> {
-  const { call } = progress
-  if (call === undefined) return undefined
-  const said = await saidSince(context, call)
+  const { call, handedOut } = progress
+  if (call === undefined) return handedOut && byHandedOut(context, record, handedOut)
+  const said = await saidSince(context, call.key)
   const landed = landedAmong(said, context, record)
   if (landed?.kind === 'bare' && call.needsResult !== false) {
     // Of a handler that is no operation, there is nobody who could ask.
@@ -67,7 +66,7 @@ export async function landedIn<Tx>(
   record: StoredRecord,
   call: OpenCall,
 ): Promise<Landed | undefined> {
-  return landedAmong(await saidSince(context, call), context, record)
+  return landedAmong(await saidSince(context, call.key), context, record)
 }
 
 function landedAmong<Tx>(
@@ -87,19 +86,6 @@ function landedAmong<Tx>(
     // It has landed, but what it gave cannot be read.
   }
   return { kind: 'bare', evidence }
-}
-
-/**
- * What was said about a call since it began for the first time, by the store's own clock, as what was said is. What is older
- * is about another call that carried its key. That it was begun anew since, because "not landed" was believed, changes
- * nothing: that it landed is true of whichever of them did.
- */
-async function saidSince<Tx>({ wholeStore }: Context<Tx>, { key }: OpenCall): Promise<readonly KeptTestimony[]> {
-  const { calls } = wholeStore
-  const testimonies = (await calls?.testimonies([key])) ?? []
-  if (testimonies.length === 0) return []
-  const begunAt = (await calls?.find(key))?.call.begunAt ?? Number.POSITIVE_INFINITY
-  return testimonies.filter(({ at }) => at >= begunAt)
 }
 
 /** Settles by what is certain. `undefined` when nothing is. */
@@ -122,31 +108,10 @@ export async function believe<Tx>(
   return 'settled'
 }
 
-/**
- * Leaves a doubt to a person, who finds with the record why, and how often it was looked at, the last time included. One that
- * is left already stays as it is.
- */
-export async function leave<Tx>(
-  { wholeStore, events }: Context<Tx>,
-  record: StoredRecord,
-  errorCode: string,
-  looks = record.looks,
-): Promise<Reconciled> {
-  const { generation, fence } = record
-  const isLeft = record.reconcileAfter === undefined
-  if (!isLeft && (await wholeStore.postpone(record, { generation, fence, looks, afterMs: undefined, errorCode })))
-    events.emit('left_to_operator', () => ({ ...subjectIn(record), errorCode }))
-  return 'left_to_operator'
-}
-
 export function progressOf<Tx>({ progress }: Context<Tx>, record: StoredRecord): Progress | 'unreadable' | undefined {
   try {
     return progress.decode(record)
   } catch {
     return 'unreadable'
   }
-}
-
-export function subjectIn(record: StoredRecord) {
-  return { scope: record.scope, record: digestHex(record), operation: record.operation }
 }

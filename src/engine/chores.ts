@@ -1,8 +1,9 @@
 import { HapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
-import { type Reconciled, reconcileTold, subjectIn } from './believing.js'
+import { reconcileTold } from './believing.js'
 import type { Context } from './context.js'
 import type { Testimony } from './inbox-store.js'
+import { type Reconciled, subjectIn } from './leaving.js'
 import { openedInTime } from './opened.js'
 import { reconcile } from './reconciling.js'
 import type { StoredRecord } from './record.js'
@@ -55,7 +56,7 @@ export function chores<Tx>(context: Context<Tx>): Chores {
     for (const record of swept) events.emit('swept', () => subjectIn(record))
     // Evidence may have come before the doubt.
     await together(
-      swept.filter(({ isBegun }) => isBegun),
+      swept.filter(({ progress }) => progress !== undefined),
       (record) => reconcileTold(context, record),
     )
     return swept

@@ -87,7 +87,7 @@ export class Lookup<Tx> implements Work<Tx> {
     throw this.#end()
   }
 
-  downstreamKey: Work<Tx>['downstreamKey'] = (name) => derivedKey('call', this.#record, name)
+  downstreamKey: Work<Tx>['downstreamKey'] = async (name) => derivedKey('call', this.#record, name)
   childKey: Work<Tx>['childKey'] = (name) => childKey(this.#record, name)
   extend: Work<Tx>['extend'] = async () => {}
   doubt: Work<Tx>['doubt'] = () => {}

@@ -13,8 +13,16 @@ export interface Progress {
   readonly phases: readonly CommittedPhase[]
   /** A call that was begun, and whose result is not on record. */
   readonly call?: OpenCall
+  /** Keys that the handler was given, to make calls by itself. */
+  readonly handedOut?: HandedOut
   /** A call that its provider answered with a no: it has seen the key, and remembers it from then on. */
   readonly refused?: RefusedCall
+}
+
+export interface HandedOut {
+  readonly names: readonly string[]
+  /** How long the handler may run: until then one that lost its claim may still send them. */
+  readonly runMs: number
 }
 
 export interface RefusedCall {

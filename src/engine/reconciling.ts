@@ -1,8 +1,9 @@
 import { backoffMs } from '../kernel/backoff.js'
 import { passing } from '../kernel/crash-points.js'
 import { backoffs, limits } from '../kernel/limits.js'
-import { believe, byTestimony, leave, progressOf, type Reconciled, resultMissing, subjectIn } from './believing.js'
+import { believe, byTestimony, progressOf, resultMissing } from './believing.js'
 import type { Context } from './context.js'
+import { leave, type Reconciled, subjectIn } from './leaving.js'
 import { type Looked, Lookup } from './looking.js'
 import type { StoredRecord } from './record.js'
 import { look } from './resuming.js'
@@ -17,9 +18,9 @@ export async function reconcile<Tx>(context: Context<Tx>, record: StoredRecord, 
   // Another node may have the key that this one lacks.
   if (progress === 'unreadable')
     return inVain(context, record, { kind: 'outage', errorCode: 'progress_unreadable' }, now)
-  if (progress?.call === undefined) return leave(context, record, record.errorCode ?? 'unknown')
-  const told = await byTestimony(context, record, progress)
+  const told = progress && (await byTestimony(context, record, progress))
   if (told !== undefined && told !== 'ask') return told
+  if (progress?.call === undefined) return leave(context, record, record.errorCode ?? 'unknown')
   const lookup = new Lookup<Tx>(record, progress, context.clock)
   await look(context, record, lookup)
   passing('reconciler.asked')

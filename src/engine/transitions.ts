@@ -1,4 +1,5 @@
 import { invariant } from '../kernel/errors.js'
+import { isHandedOut } from './call-store.js'
 import { equalFingerprints, recipeOf } from './fingerprint/fingerprint.js'
 import { claimedAnew, completed, fresh, idle, leased, retained } from './next-record.js'
 import { type Claim, type StoredRecord, started } from './record.js'
@@ -82,7 +83,7 @@ export function checkpoint(
     recoveryPoint: step.recoveryPoint,
     onLeaseOver: step.onLeaseOver,
     progress: step.progress ?? current.progress,
-    isBegun: step.call === undefined ? current.isBegun : step.call.kind === 'begun',
+    isBegun: step.call === undefined || isHandedOut(step.call) ? current.isBegun : step.call.kind === 'begun',
     retentionMs: retentionMs === 'forever' ? undefined : retentionMs,
   }
   return step.retentionMs === undefined ? next : retained(next, now)
@@ -211,7 +212,7 @@ export function isExpired(record: StoredRecord, now: number): boolean {
 const noClaim = ''
 
 /** The error code of a claim that nobody renewed. */
-const leaseOver = 'in_progress_lock_expired'
+export const leaseOver = 'in_progress_lock_expired'
 
 function isSweepable(record: StoredRecord, now: number): boolean {
   return (

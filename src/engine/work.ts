@@ -55,8 +55,15 @@ export interface Work<Tx = never> {
   commit<T>(body: (at: Phase<Tx>) => Awaitable<T>): Promise<T>
   /** The same as the `effect` that a phase is given: only inside of one that commits. */
   readonly effect: Phase<Tx>['effect']
-  /** The key that `call` sends to the provider: for a handler that makes its calls by itself. The same on every attempt. */
-  downstreamKey(name: string): string
+  /**
+   * The key that `call` would send to the provider: for a handler that makes its calls by itself. The same on every attempt.
+   * That it was given is durable before it is: a webhook or a ledger that names it finds this request. Ask for it outside of
+   * phases.
+   *
+   * @example
+   * const key = await work.downstreamKey('charge')
+   */
+  downstreamKey(name: string): Promise<string>
   /** A key for another guarded request that is made on behalf of this one. The same on every attempt. */
   childKey(name: string): IdempotencyKey
   /**

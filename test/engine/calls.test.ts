@@ -462,7 +462,7 @@ describe('a downstream key', () => {
     const hapax = engine({ store: memoryStore() })
     const policy = hapax.policy({ name: 'rides.create' })
     const made = hapax.run({ scope, key, policy }, async (work) => ({
-      asked: work.downstreamKey(name),
+      asked: await work.downstreamKey(name),
       sent: await work.call(name, { run: ({ key }) => key }),
       child: work.childKey(name),
     }))
@@ -494,7 +494,7 @@ describe('a downstream key', () => {
     const bench = await workBench({}, { retention: '2h' })
     const keys: [number, number, string][] = []
     const handler: Handler = async (work) => {
-      keys.push([work.generation, work.attempt, work.downstreamKey('charge')])
+      keys.push([work.generation, work.attempt, await work.downstreamKey('charge')])
       if (work.attempt === 1) throw new Error('again')
       return 'done'
     }
