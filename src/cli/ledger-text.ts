@@ -1,16 +1,17 @@
 import { agree, type Differences, type LedgerEntry, type LedgerReport } from '../workers/ledger.js'
 import type { OurEntry } from '../workers/ledger-ours.js'
+import { type Testified, testifiedIn } from './ledger-testimony.js'
 
 /** Differences of one kind that are printed; --json has more. */
 const shown = 20
 
-/** A comparison for people. `testified`: how many of those were, that the ledger knows more about than we did. */
-export function ledgerText(report: LedgerReport, testified: number | undefined): readonly string[] {
+/** A comparison for people. `testified`: what came of those that the ledger knows more about than we did. */
+export function ledgerText(report: LedgerReport, testified: Testified | undefined): readonly string[] {
   const { compared, orphans, missing, open, contradicted, unconfirmed, pending, doubled } = report
   const settled =
     testified === undefined
       ? '--testify settles them'
-      : `${testified} of ${open.count} testified: they are settled, or looked at next`
+      : `${testifiedIn(testified)} of ${open.count} testified: ${cameOf(testified)}`
   return [
     `compared ${compared.provider} keys of the provider with ${compared.ours} calls and effects of ours`,
     ...section('the provider has, and we know nothing of', orphans, theirLine),
@@ -24,7 +25,22 @@ export function ledgerText(report: LedgerReport, testified: number | undefined):
       pending,
       ourLine,
     ),
+    ...missingResults(testified?.left_to_operator ?? 0),
     agree(report) ? 'Both sides agree.' : 'They do not agree.',
+  ]
+}
+
+function cameOf(testified: Testified): string {
+  const counts = Object.entries(testified).filter(([, count]) => count > 0)
+  return counts.map(([what, count]) => `${count} ${what.replaceAll('_', ' ')}`).join(', ')
+}
+
+/** A ledger says that something was done, and not what the call returned. */
+function missingResults(count: number): readonly string[] {
+  if (count === 0) return []
+  return [
+    `${count} landed, and cannot go on by that alone: what the call returned is missing, and no lookup can be asked for it.`,
+    "  Find it out, and say it: hapax.testify({ downstreamKey, says: 'landed', result, by, why }).",
   ]
 }
 

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addDoctor } from './doctor.js'
+import { addEffects } from './effects.js'
 import { exitCodes, reportFailure } from './exit.js'
 import { addMigrate } from './migrate.js'
 import { addReconcile } from './reconcile.js'
@@ -38,6 +39,7 @@ addDoctor(program)
 addRights(program)
 addWork(program)
 addReconcile(program)
+addEffects(program)
 
 try {
   await program.parseAsync()

@@ -4,7 +4,7 @@ import { workOnce } from '../workers/workers.js'
 import { engineArgument, type OpenEngine, withEngine } from './engine.js'
 import { exitCodes, thenExit } from './exit.js'
 import { type ComparisonFlags, comparison } from './ledger-comparison.js'
-import { testifyAll } from './ledger-testimony.js'
+import { testifiedIn, testifyAll } from './ledger-testimony.js'
 import { ledgerText } from './ledger-text.js'
 import { usage } from './usage.js'
 
@@ -69,7 +69,8 @@ async function reconcile({ hapax, kind }: OpenEngine): Promise<void> {
 async function compare({ hapax }: OpenEngine, ledger: string, flags: ReconcileFlags): Promise<void> {
   const { report, open } = await comparison(hapax, ledger, flags)
   const testified = flags.testify ? await testifyAll(hapax, open, ledger) : undefined
-  const json = () => JSON.stringify({ agree: agree(report), testified: testified ?? 0, ...report })
+  const counted = { testified: testified === undefined ? 0 : testifiedIn(testified), cameOf: testified }
+  const json = () => JSON.stringify({ agree: agree(report), ...counted, ...report })
   console.log(flags.json ? json() : ledgerText(report, testified).join('\n'))
   if (!agree(report)) process.exitCode = exitCodes.failed
 }

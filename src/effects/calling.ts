@@ -1,6 +1,7 @@
 import type { EffectAbout } from '../engine/effect-definition.js'
+import { codeOf } from '../engine/name.js'
 import type { Clock } from '../kernel/clock.js'
-import { codeOf, type Failure, failureOf } from './deciding.js'
+import { type Failure, failureOf } from './deciding.js'
 import type { Held } from './held.js'
 
 /** How a call ended, if it was made at all. */

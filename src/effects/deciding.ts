@@ -1,6 +1,6 @@
 import type { EffectKind } from '../engine/effect-definition.js'
 import type { EffectOutcome, StoredEffect } from '../engine/effect-store.js'
-import { errorCodeOf } from '../engine/name.js'
+import { codeOf } from '../engine/name.js'
 import type { CallFailure } from '../engine/work.js'
 import { backoffMs } from '../kernel/backoff.js'
 import type { Chance } from '../kernel/chance.js'
@@ -92,11 +92,4 @@ export function failureOf(kind: EffectKind, error: unknown): Failure {
     // As if it had not been asked.
   }
   return { of: 'doubt', errorCode }
-}
-
-/** A short name of an error: its code, or what kind of error it is. Messages may hold what nobody should keep. */
-export function codeOf(error: unknown): string {
-  const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown }
-  if (typeof code === 'string' && code !== '') return errorCodeOf(code)
-  return errorCodeOf(name)
 }

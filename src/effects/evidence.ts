@@ -44,6 +44,15 @@ export function testified(
   return not === undefined ? undefined : { kind: 'not_landed', by: not.by }
 }
 
+/** Whether somebody said that it landed, be it without what it gave. */
+export function toldToHaveLanded(
+  { downstreamKey }: StoredEffect,
+  testimonies: readonly KeptTestimony[],
+): 'landed' | undefined {
+  const isTold = testimonies.some((said) => said.downstreamKey === downstreamKey && said.says === 'landed')
+  return isTold ? 'landed' : undefined
+}
+
 /** What an answer to a question amounts to. Anything but the two answers there are is none. */
 export function lookedUp(kind: EffectKind, said: unknown, log: Log): EffectEvidence | undefined {
   const { landed, result } = (said ?? {}) as Partial<NonNullable<LookedUp<unknown>> & { readonly result: unknown }>

@@ -1,12 +1,13 @@
 import type { CallStore } from '../engine/call-store.js'
 import type { EffectKind } from '../engine/effect-definition.js'
 import type { StoredEffect } from '../engine/effect-store.js'
+import { codeOf } from '../engine/name.js'
+import { askedInTurn } from '../engine/together.js'
 import { backoffMs } from '../kernel/backoff.js'
 import { within } from '../kernel/clock.js'
 import { passing } from '../kernel/crash-points.js'
-import { backoffs, effectBounds } from '../kernel/limits.js'
-import { codeOf } from './deciding.js'
-import { countsFrom, type EffectEvidence, lookedUp, testified } from './evidence.js'
+import { backoffs, defaults, effectBounds } from '../kernel/limits.js'
+import { countsFrom, type EffectEvidence, lookedUp, testified, toldToHaveLanded } from './evidence.js'
 import { outages } from './outages.js'
 import { aboutOf } from './packed.js'
 import { type EffectSurroundings, subjectOf, surroundingsOf } from './surroundings.js'
@@ -43,18 +44,22 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     return options.calls.testimonies(found.map(({ downstreamKey }) => downstreamKey))
   }
 
-  /** One kind's doubts, one after another: a provider that does not answer is not asked about the rest. */
-  async function reconcileAll(kind: EffectKind, found: readonly StoredEffect[]): Promise<(keyof Reconciled)[]> {
+  /** Kinds at the same time, and of each a few at once: a slow provider holds up nobody, and ends within the hold. */
+  async function reconcileAll(found: readonly StoredEffect[], beginUntil: number) {
     const said = await testimoniesAbout(found)
-    const ends: (keyof Reconciled)[] = []
-    for (const effect of found) {
+    const whom = ({ kind }: StoredEffect) => kind
+    return askedInTurn(found, whom, async (effect): Promise<keyof Reconciled> => {
+      const kind = effects.kinds.get(effect.kind)
+      if (kind === undefined) return postpone(effect, effect.looks, 0)
       const told = judged(() => testified(effect, kind, said, log))
-      ends.push(told === undefined ? await ask(effect, kind) : await settle(effect, told))
-    }
-    return ends
+      if (told !== undefined) return settle(effect, told)
+      // Not come to in time: given back, before another node takes it while this one asks.
+      if (clock.elapsed() >= beginUntil) return postpone(effect, effect.looks, 0)
+      return ask(effect, kind, toldToHaveLanded(effect, said))
+    })
   }
 
-  async function ask(effect: StoredEffect, kind: EffectKind): Promise<keyof Reconciled> {
+  async function ask(effect: StoredEffect, kind: EffectKind, told: 'landed' | undefined): Promise<keyof Reconciled> {
     const { lookup } = kind
     if (lookup === undefined) return giveUp(effect, effect.looks)
     if (silent.isOut(kind.name)) return postpone(effect, effect.looks, silent.leftMs(kind.name))
@@ -63,7 +68,7 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
       const late = () => new Error('The lookup took too long.')
       said = await within(
         clock,
-        kind.timeoutMs,
+        Math.min(kind.timeoutMs, defaults.lookTimeoutMs),
         Promise.resolve().then(() => lookup(aboutOf(effect))),
         late,
       )
@@ -77,6 +82,8 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     silent.answered(kind.name)
     const evidence = judged(() => lookedUp(kind, said, log))
     if (evidence === undefined) return lookAgain(effect)
+    // Somebody has said that it landed, and only not with what: a provider that does not know of it cannot say otherwise.
+    if (evidence.kind === 'not_landed' && told === 'landed') return lookAgain(effect)
     // The store put this off by `holdMs` from its own time, so its time is known without asking for it.
     const askedAt = (effect.reconcileAfter ?? 0) - holdMs
     const tooEarlyMs = countsFrom(effect, kind) - askedAt
@@ -122,16 +129,10 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
 
   async function runOnce(): Promise<Reconciled> {
     const kinds = [...effects.kinds.keys()].filter((kind) => !silent.isOut(kind))
+    const beginUntil = clock.elapsed() + defaults.beginLooksMs
     const found = kinds.length === 0 ? [] : await store.doubts({ kinds, limit: effectBounds.doubts, holdMs })
-    const ends = await Promise.all(
-      [...effects.kinds.values()].map((kind) =>
-        reconcileAll(
-          kind,
-          found.filter((effect) => effect.kind === kind.name),
-        ),
-      ),
-    )
-    const count = (end: keyof Reconciled) => ends.flat().filter((one) => one === end).length
+    const ends = await reconcileAll(found, beginUntil)
+    const count = (end: keyof Reconciled) => ends.filter((one) => one === end).length
     return {
       looked: found.length,
       landed: count('landed'),

@@ -1,5 +1,7 @@
 import type { Relay, RelayMessage } from '../engine/effect-definition.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
+import { type Duration, parseDuration } from '../kernel/duration.js'
+import { defaults } from '../kernel/limits.js'
 
 /**
  * Ways to hand effects over to something else that moves work around. None of them is trusted: a message that is lost is
@@ -33,33 +35,59 @@ export function bullmqRelay(queue: QueueShape): Relay {
 export interface HttpRelayOptions {
   /** Signs each message as the Standard Webhooks say, an HMAC with SHA-256 over id, time and body: `whsec_` and Base64. */
   readonly secret: string
+  /** How long the endpoint may take to answer. Default `'10s'`. */
+  readonly timeout?: Duration
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
   readonly clock?: Clock
 }
 
 /** An endpoint that answers 2xx once it has the message. It verifies the signature before it believes anything. */
-export function httpRelay(url: string, { secret, fetch: send = fetch, clock = systemClock }: HttpRelayOptions): Relay {
+export function httpRelay(url: string, options: HttpRelayOptions): Relay {
+  const { secret, timeout, fetch: send = fetch, clock = systemClock } = options
+  const timeoutMs = timeout === undefined ? defaults.callTimeoutMs : parseDuration(timeout, 'timeout of httpRelay')
   const key = crypto.subtle.importKey('raw', secretBytes(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
   return async (message) => {
     const body = JSON.stringify(message)
     const id = `effect_${message.effectId}`
     const time = String(Math.floor(clock.now() / 1_000))
     const signed = await crypto.subtle.sign('HMAC', await key, encoder.encode(`${id}.${time}.${body}`))
-    const response = await send(url, {
-      method: 'POST',
-      redirect: 'error',
-      headers: {
-        'content-type': 'application/json',
-        'webhook-id': id,
-        'webhook-timestamp': time,
-        'webhook-signature': `v1,${btoa(String.fromCharCode(...new Uint8Array(signed)))}`,
-      },
-      body,
-    })
-    await response.body?.cancel()
-    if (!response.ok)
-      throw Object.assign(new Error('The endpoint did not take it.'), { code: `http_${response.status}` })
+    const enough = new AbortController()
+    const cancel = clock.after(timeoutMs, () =>
+      enough.abort(failure('The endpoint did not answer in time.', 'timeout')),
+    )
+    try {
+      const response = await send(url, {
+        method: 'POST',
+        redirect: 'error',
+        headers: {
+          'content-type': 'application/json',
+          'webhook-id': id,
+          'webhook-timestamp': time,
+          'webhook-signature': `v1,${btoa(String.fromCharCode(...new Uint8Array(signed)))}`,
+        },
+        body,
+        signal: enough.signal,
+      })
+      await response.body?.cancel()
+      if (!response.ok) throw failure('The endpoint did not take it.', `http_${response.status}`)
+    } catch (error) {
+      throw named(error)
+    } finally {
+      cancel()
+    }
   }
+}
+
+function failure(message: string, code: string): Error {
+  return Object.assign(new Error(message), { code })
+}
+
+/** Whoever is not reached is told by `fetch` as a TypeError, and why only by its cause. */
+function named(error: unknown): unknown {
+  const { cause } = (error ?? {}) as { readonly cause?: { readonly code?: unknown } }
+  return error instanceof TypeError && typeof cause?.code === 'string'
+    ? failure('The endpoint was not reached.', cause.code)
+    : error
 }
 
 const encoder = new TextEncoder()

@@ -1,7 +1,7 @@
+import { codeOf } from '../engine/name.js'
 import { backoffMs } from '../kernel/backoff.js'
 import { backoffs } from '../kernel/limits.js'
 import type { Ending } from './carrying.js'
-import { codeOf } from './deciding.js'
 import type { Surroundings } from './surroundings.js'
 
 /** What a pass did. */

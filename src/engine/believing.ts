@@ -2,14 +2,13 @@ import { passing } from '../kernel/crash-points.js'
 import { isHapaxError } from '../kernel/errors.js'
 import type { KeptTestimony } from './call-store.js'
 import type { Context } from './context.js'
-import { digestHex } from './digest.js'
+import { byHandedOut } from './handed-out.js'
+import { leave, type Reconciled } from './leaving.js'
 import type { Looked } from './looking.js'
-import type { Progress } from './progress.js'
+import type { OpenCall, Progress } from './progress.js'
 import type { Evidence, RecordName, StoredRecord } from './record.js'
+import { saidSince } from './said.js'
 import { believableAt, settleCall } from './settling.js'
-
-/** What came of a look at a doubt. */
-export type Reconciled = 'settled' | 'put_off' | 'outage' | 'left_to_operator'
 
 /**
  * Settles a doubt by evidence that came before it, or that nobody has acted on. Whoever meets a doubt asks for this, since
@@ -18,38 +17,75 @@ export type Reconciled = 'settled' | 'put_off' | 'outage' | 'left_to_operator'
 export async function consult<Tx>(context: Context<Tx>, name: RecordName): Promise<void> {
   try {
     const record = await context.store.find(name)
-    if (record?.state === 'unknown' && record.isBegun) await reconcileTold(context, record)
+    if (record?.state === 'unknown' && record.progress !== undefined) await reconcileTold(context, record)
   } catch {
     // The store fails: the doubt stands.
   }
 }
 
+/** What came of evidence: `ask` where it has landed, and the provider has to be asked for what it returned. */
+export type Told = Reconciled | 'ask' | undefined
+
 /** Settles a doubt by what somebody has said about its call. `undefined` when that is nothing, or not enough. */
-export async function reconcileTold<Tx>(context: Context<Tx>, record: StoredRecord): Promise<Reconciled | undefined> {
+export async function reconcileTold<Tx>(context: Context<Tx>, record: StoredRecord): Promise<Told> {
   const progress = progressOf(context, record)
   return progress === undefined || progress === 'unreadable' ? undefined : byTestimony(context, record, progress)
 }
 
 /**
- * What is said before a call began is about another one that carried its key. "Not landed" counts if it is said late enough:
- * said earlier, it does not come true by waiting.
+ * "Not landed" counts if it is said late enough: said earlier, it does not come true by waiting. "Landed" counts whenever it
+ * is said, but a handler that needs what the call returned goes on only with that.
  */
-export async function byTestimony<Tx>(
+export async function byTestimony<Tx>(context: Context<Tx>, record: StoredRecord, progress: Progress): Promise<Told> {
+  const { call, handedOut } = progress
+  if (call === undefined) return handedOut && byHandedOut(context, record, handedOut)
+  const said = await saidSince(context, call.key)
+  const landed = landedAmong(said, context, record)
+  if (landed?.kind === 'bare' && call.needsResult !== false) {
+    // Of a handler that is no operation, there is nobody who could ask.
+    const canAsk = call.canLookUp && progress.input !== undefined
+    return canAsk ? 'ask' : leave(context, record, resultMissing)
+  }
+  const result = landed?.kind === 'landed' ? landed.result : undefined
+  if (landed !== undefined) return believe(context, record, progress, { kind: 'landed', result }, landed.evidence)
+  const not = said.findLast(({ says, at }) => says === 'not_landed' && at >= believableAt(record, progress))
+  return not && believe(context, record, progress, { kind: 'not_landed' }, { by: not.by, why: not.why })
+}
+
+/** The word for an operator: it has landed, and what it returned has to be found out and testified. */
+export const resultMissing = 'result_missing'
+
+/** That a call landed, as somebody said: with what it returned, or without. */
+type Landed = { readonly evidence: Evidence } & (
+  | { readonly kind: 'landed'; readonly result: unknown }
+  | { readonly kind: 'bare' }
+)
+
+export async function landedIn<Tx>(
   context: Context<Tx>,
   record: StoredRecord,
-  progress: Progress,
-): Promise<Reconciled | undefined> {
-  const { calls } = context.wholeStore
-  const { call } = progress
-  if (calls === undefined || call === undefined) return undefined
-  const testimonies = await calls.testimonies([call.key])
-  if (testimonies.length === 0) return undefined
-  // By the store's own clock, as what was said is.
-  const begunAt = (await calls.find(call.key))?.call.begunAt ?? Number.POSITIVE_INFINITY
-  const said = testimonies.filter(({ at }) => at >= begunAt)
-  const counts = ({ says, at }: KeptTestimony) => says === 'landed' || at >= believableAt(record, progress)
-  const last = said.findLast(({ says }) => says === 'landed') ?? said.findLast(counts)
-  return last && believe(context, record, progress, lookedIn(last, progress), { by: last.by, why: last.why })
+  call: OpenCall,
+): Promise<Landed | undefined> {
+  return landedAmong(await saidSince(context, call.key), context, record)
+}
+
+function landedAmong<Tx>(
+  said: readonly KeptTestimony[],
+  context: Context<Tx>,
+  record: StoredRecord,
+): Landed | undefined {
+  const landed = said.filter(({ says }) => says === 'landed')
+  const full = landed.findLast(({ result }) => result !== undefined)
+  const last = full ?? landed.at(-1)
+  if (last === undefined) return undefined
+  const evidence = { by: last.by, why: last.why }
+  try {
+    if (last.result !== undefined)
+      return { kind: 'landed', result: context.progress.resultIn(last.result, record), evidence }
+  } catch {
+    // It has landed, but what it gave cannot be read.
+  }
+  return { kind: 'bare', evidence }
 }
 
 /** Settles by what is certain. `undefined` when nothing is. */
@@ -72,36 +108,10 @@ export async function believe<Tx>(
   return 'settled'
 }
 
-function lookedIn({ says, result }: KeptTestimony, { call }: Progress): Looked {
-  if (says === 'not_landed') return { kind: 'not_landed' }
-  if (result === undefined) return call?.canLookUp ? { kind: 'not_yet' } : { kind: 'landed', result: undefined }
-  try {
-    return { kind: 'landed', result: JSON.parse(Buffer.from(result).toString()) as unknown }
-  } catch {
-    return { kind: 'not_yet' } // It has landed, but what it gave cannot be read.
-  }
-}
-
-/** Leaves a doubt to a person. */
-export async function leave<Tx>(
-  { wholeStore, events }: Context<Tx>,
-  record: StoredRecord,
-  errorCode: string,
-): Promise<Reconciled> {
-  const { generation, fence, looks } = record
-  if (await wholeStore.postpone(record, { generation, fence, looks, afterMs: undefined }))
-    events.emit('left_to_operator', () => ({ ...subjectIn(record), errorCode }))
-  return 'left_to_operator'
-}
-
 export function progressOf<Tx>({ progress }: Context<Tx>, record: StoredRecord): Progress | 'unreadable' | undefined {
   try {
     return progress.decode(record)
   } catch {
     return 'unreadable'
   }
-}
-
-export function subjectIn(record: StoredRecord) {
-  return { scope: record.scope, record: digestHex(record), operation: record.operation }
 }

@@ -15,7 +15,8 @@ export interface CallPlan {
 
 export function callPlan<T, I>(name: string, options: CallOptions<T, I>, policy: Policy): CallPlan {
   if (typeof options?.run !== 'function') throw invalid(name, 'give run, the function that makes the call')
-  const { timeout, readLag, honoursKeyFor, lookup, classify } = options
+  const { timeout, readLag, honoursKeyFor, lookup, classify, result = 'required' } = options
+  if (result !== 'required' && result !== 'optional') throw invalid(name, "result is 'required' or 'optional'")
   for (const [option, value] of Object.entries({ lookup, classify })) {
     if (value !== undefined && typeof value !== 'function') throw invalid(name, `${option} is a function`)
   }

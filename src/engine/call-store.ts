@@ -1,11 +1,23 @@
 import type { Testimony } from './inbox-store.js'
-import type { StoredRecord } from './record.js'
+import { type StoredRecord, started } from './record.js'
 
 /** What is written of a call to the outside together with its record. */
 export type CallMark =
   | { readonly kind: 'begun'; readonly key: string; readonly phase: string }
   | { readonly kind: 'landed'; readonly key: string }
   | { readonly kind: 'not_landed'; readonly key: string }
+
+/**
+ * A key that a handler was given to make a call by itself: it may be sent from then on, and nobody tells whether it was. Its
+ * phase is `started`, which is the name of no call.
+ */
+export function handedOut(key: string): CallMark {
+  return { kind: 'begun', key, phase: started }
+}
+
+export function isHandedOut(call: CallMark | StoredCall): boolean {
+  return 'phase' in call && call.phase === started
+}
 
 /** One call to the outside, found by the downstream key that it carried. It outlives its record. */
 export interface StoredCall {

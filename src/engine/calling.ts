@@ -3,14 +3,16 @@ import { sleep } from '../kernel/clock.js'
 import { passing } from '../kernel/crash-points.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { backoffs, limits } from '../kernel/limits.js'
+import { landedIn, resultMissing } from './believing.js'
 import { type CallPlan, callPlan, isRemembered } from './call-plan.js'
 import { subjectOf } from './context.js'
 import { derivedKey } from './downstream-key.js'
-import { codeOf } from './evidence.js'
+import { keepLate, keepResult } from './late-results.js'
+import { codeOf } from './name.js'
 import type { Phases } from './phases.js'
 import { type Jsonified, jsonified } from './plain.js'
-import type { OpenCall } from './progress.js'
-import type { CallFailure, CallOptions } from './work.js'
+import type { OpenCall, RefusedCall } from './progress.js'
+import type { Called, CallFailure, CallOptions, ResultNeed } from './work.js'
 
 /**
  * One call to the outside, as a phase of its own, in this order: that it begins is durable; what is left of the lease is
@@ -19,21 +21,22 @@ import type { CallFailure, CallOptions } from './work.js'
  * Whatever goes wrong in between leaves the call open. A provider that honours the key is asked again with the same key and
  * input, by a later attempt, as long as it remembers it. With any other, an open call is doubt.
  */
-export async function call<Tx, T, I>(
+export async function call<Tx, T, I, R extends ResultNeed>(
   phases: Phases<Tx>,
   name: string,
-  options: CallOptions<T, I>,
-): Promise<Jsonified<T>> {
+  options: CallOptions<T, I, R>,
+): Promise<Called<T, R>> {
   const plan = callPlan(name, options, phases.ground.guarded.policy)
   const known = phases.enter('call', name)
   try {
-    if (known !== undefined) return known.result as Jsonified<T>
+    if (known !== undefined) return known.result as Called<T, R>
     const before = phases.progress.call
     const open = begunCall(phases, name, options, plan)
     await begin(phases, open)
-    const result = await made(phases, { open, before }, options)
+    const told = await toldOf(phases, open)
+    const result = told === undefined ? await made(phases, { open, before }, options) : told.result
     await recorded(phases, open, result)
-    return result as Jsonified<T>
+    return result as Called<T, R>
   } finally {
     phases.leave()
   }
@@ -43,23 +46,49 @@ export async function call<Tx, T, I>(
 function begunCall<Tx, T, I>(
   phases: Phases<Tx>,
   name: string,
-  { input, lookup }: CallOptions<T, I>,
+  { input, lookup, result }: CallOptions<T, I>,
   plan: CallPlan,
 ): OpenCall {
   const now = phases.now()
   const { timeoutMs, readLagMs, honoursKeyForMs } = plan
-  const canLookUp = lookup !== undefined
-  const known = { timeoutMs, readLagMs, ...(honoursKeyForMs !== undefined && { honoursKeyForMs }), canLookUp }
+  const asked = { canLookUp: lookup !== undefined, needsResult: result !== 'optional' }
+  const known = { timeoutMs, readLagMs, ...(honoursKeyForMs !== undefined && { honoursKeyForMs }), ...asked }
   const before = phases.progress.call
   if (before === undefined) {
     const kept = jsonified(input, `input of call "${name}"`)
     const key = derivedKey('call', phases.ground.claim, name)
-    return { name, key, ...(kept !== undefined && { input: kept }), begunAt: now, ...known }
+    const begunAt = knownSince(phases.progress.refused, name, plan, now)
+    return { name, key, ...(kept !== undefined && { input: kept }), begunAt, ...known }
   }
   const open = { ...before, ...known }
   if (isRemembered(open, now)) return open
   phases.spoil({ kind: 'doubt', errorCode: 'downstream_key_forgotten' })
   const message = `Call "${name}" was begun before, and its provider may have forgotten the key since; nobody knows what became of it.`
+  throw new HapaxError('outcome_unknown', message)
+}
+
+/** One that the provider has refused before is known to it since then, until it has forgotten that for certain. */
+function knownSince(
+  refused: RefusedCall | undefined,
+  name: string,
+  { honoursKeyForMs = 0 }: CallPlan,
+  now: number,
+): number {
+  return refused?.name === name && now - refused.begunAt < honoursKeyForMs ? refused.begunAt : now
+}
+
+/**
+ * What was said about a call while nobody was in doubt about it: that it landed after all, when "not landed" had been
+ * believed. Nothing is sent then. A first attempt has sent nothing that somebody could speak of.
+ */
+async function toldOf<Tx>(phases: Phases<Tx>, open: OpenCall): Promise<{ readonly result: unknown } | undefined> {
+  const { context, record } = phases.ground
+  const landed = record.attempt > 1 ? await landedIn(context, record, open) : undefined
+  if (landed === undefined) return undefined
+  if (landed.kind === 'landed') return { result: landed.result }
+  if (open.needsResult === false) return { result: undefined }
+  phases.spoil({ kind: 'doubt', errorCode: resultMissing })
+  const message = `Call "${open.name}" has landed, as ${landed.evidence.by} says, but what it returned is not known.`
   throw new HapaxError('outcome_unknown', message)
 }
 
@@ -87,8 +116,9 @@ async function notBegun<Tx>(phases: Phases<Tx>, { key }: OpenCall, error: unknow
   phases.unsure(error)
 }
 
-function taken<Tx>(phases: Phases<Tx>, key: string): Promise<void> {
-  return phases.mark({ onLeaseOver: 'resume', progress: phases.withoutCall(), call: { kind: 'not_landed', key } })
+function taken<Tx>(phases: Phases<Tx>, key: string, refused?: RefusedCall): Promise<void> {
+  const progress = { ...phases.withoutCall(), ...(refused && { refused }) }
+  return phases.mark({ onLeaseOver: 'resume', progress, call: { kind: 'not_landed', key } })
 }
 
 /** A call that is about to be sent, and as it was begun by an earlier attempt. */
@@ -115,14 +145,15 @@ async function made<Tx, T, I>(
   const late = new HapaxError('call_timeout', `Call "${open.name}" did not end within ${Math.round(leftMs)} ms.`)
   const cancel = context.clock.after(leftMs, () => enough.abort(late))
   const signal = AbortSignal.any([enough.signal, lease.signal])
+  const input = open.input as Jsonified<I>
+  const answer = Promise.resolve().then(() => run({ key, signal, input, attempt: record.attempt }))
   try {
-    const input = open.input as Jsonified<I>
-    const answer = Promise.resolve().then(() => run({ key, signal, input, attempt: record.attempt }))
     const value = await Promise.race([answer, aborted(signal)])
     passing('call.answered')
     return jsonified(value, `result of call "${open.name}"`)
   } catch (error) {
     context.events.emit('call_failed', () => ({ ...subjectOf(guarded), phase: open.name, errorCode: codeOf(error) }))
+    if (signal.aborted) keepLate(phases.ground, open, answer)
     throw await failed(phases, sending, error, signal.aborted ? 'doubt' : meaningOf(error, classify))
   } finally {
     cancel()
@@ -163,7 +194,8 @@ async function failed<Tx>(
 ): Promise<unknown> {
   const isCertain = meaning === 'answered' || (meaning === 'not_sent' && before === undefined)
   if (isCertain) {
-    const isTakenBack = await taken(phases, open.key).then(
+    const { name, begunAt } = open
+    const isTakenBack = await taken(phases, open.key, meaning === 'answered' ? { name, begunAt } : undefined).then(
       () => true,
       () => false,
     )
@@ -196,6 +228,7 @@ async function recorded<Tx>(phases: Phases<Tx>, open: OpenCall, result: unknown)
     } catch (error) {
       if (isHapaxError(error, 'claim_lost') || !isHapaxError(error) || !error.retryable || lease.heldForMs() <= 0) {
         leaveOpen(phases, open, codeOf(error))
+        keepResult(phases.ground, open, result)
         throw error
       }
       await sleep(context.clock, backoffMs(backoffs.storing, attempt, context.chance), lease.signal)

@@ -1,13 +1,15 @@
 import { HapaxError } from '../kernel/errors.js'
-import { defaults, limits } from '../kernel/limits.js'
-import { type Reconciled, reconcileTold, subjectIn } from './believing.js'
+import { defaults } from '../kernel/limits.js'
+import { reconcileTold } from './believing.js'
 import type { Context } from './context.js'
 import type { Testimony } from './inbox-store.js'
+import { type Reconciled, subjectIn } from './leaving.js'
 import { openedInTime } from './opened.js'
 import { reconcile } from './reconciling.js'
 import type { StoredRecord } from './record.js'
 import { type Resumed, resume } from './resuming.js'
 import type { Reaped } from './store.js'
+import { askedInTurn, together } from './together.js'
 
 /**
  * What workers do for the records, each a bounded single pass that any number of nodes may make at once. When to make one
@@ -22,9 +24,23 @@ export interface Chores {
   reconcile(limit: number, asking?: Asking, signal?: AbortSignal): Promise<readonly Reconciled[]>
   /** Buries what is past its retention and deletes what was buried long enough. */
   reap(limit: number): Promise<Reaped>
-  /** Somebody has testified, which is durable: a record that is in doubt is settled at once, not at its next look. */
-  testified(testimonies: readonly Testimony[]): Promise<void>
+  /**
+   * Somebody has testified, which is durable: a record that is in doubt is settled at once, not at its next look. Gives what
+   * came of each.
+   */
+  testified(testimonies: readonly Testimony[]): Promise<readonly Heard[]>
 }
+
+/** What came of somebody's word. */
+export type Heard =
+  /** It has ended a doubt. */
+  | 'settled'
+  /** It is not enough by itself: whoever can ask the provider looks next. */
+  | 'looked_at_next'
+  /** It is for a person to say more, such as what the call returned: the record's error code says what is missing. */
+  | 'left_to_operator'
+  /** Nobody is in doubt about it now, or it was said too early to count. It is kept. */
+  | 'kept'
 
 /** Who decides whether providers are asked: one that does not answer need not be asked about everything. */
 export interface Asking {
@@ -40,7 +56,7 @@ export function chores<Tx>(context: Context<Tx>): Chores {
     for (const record of swept) events.emit('swept', () => subjectIn(record))
     // Evidence may have come before the doubt.
     await together(
-      swept.filter(({ isBegun }) => isBegun),
+      swept.filter(({ progress }) => progress !== undefined),
       (record) => reconcileTold(context, record),
     )
     return swept
@@ -60,10 +76,14 @@ export function chores<Tx>(context: Context<Tx>): Chores {
     const may = (operation: string) => asking?.mayAsk(operation) ?? true
     const operations = context.operations.names().filter(may)
     if (operations.length === 0) return []
+    // What is held is looked at, or put back, before another node may take it.
+    const beginUntil = context.clock.elapsed() + defaults.beginLooksMs
     const found = await store.doubts({ operations, limit, holdMs: defaults.lookMs })
-    return together(found, async (record) => {
+    const whom = ({ operation }: StoredRecord) => operation
+    return askedInTurn(found, whom, async (record) => {
       // Nobody looks at this one now, so that another node may do so at once, or this one once its provider answers.
-      if (signal?.aborted || !may(record.operation)) return putBack(record)
+      const isLate = context.clock.elapsed() >= beginUntil
+      if (signal?.aborted || isLate || !may(record.operation)) return putBack(record)
       const came = await looked(record)
       asking?.heard(record.operation, came)
       return came
@@ -74,21 +94,25 @@ export function chores<Tx>(context: Context<Tx>): Chores {
   const looked = (record: StoredRecord) => reconcile(context, record, (record.reconcileAfter ?? 0) - defaults.lookMs)
 
   async function putBack(record: StoredRecord): Promise<Reconciled> {
-    await store.postpone(record, { ...record, afterMs: 0 })
+    const { generation, fence, looks } = record
+    await store.postpone(record, { generation, fence, looks, afterMs: 0 })
     return 'put_off'
   }
 
-  async function testifiedAbout(downstreamKey: string): Promise<void> {
+  async function testifiedAbout(downstreamKey: string): Promise<Heard> {
     const record = (await store.calls?.find(downstreamKey))?.record
     if (record?.state === 'unknown') {
+      const told = await reconcileTold(context, record)
+      if (told === 'settled' || told === 'left_to_operator') return told
       const { generation, fence, looks } = record
       // What this node cannot settle is due at once, for one that can ask.
-      if ((await reconcileTold(context, record)) === undefined)
-        await store.postpone(record, { generation, fence, looks, afterMs: 0 })
-      return
+      await store.postpone(record, { generation, fence, looks, afterMs: 0 })
+      return told === undefined ? 'kept' : 'looked_at_next'
     }
     const effect = await store.effects?.findByKey(downstreamKey)
-    if (effect?.state === 'unknown') await store.effects?.postpone(effect, { looks: effect.looks, afterMs: 0 })
+    if (effect?.state !== 'unknown') return 'kept'
+    await store.effects?.postpone(effect, { looks: effect.looks, afterMs: 0 })
+    return 'looked_at_next'
   }
 
   return {
@@ -103,7 +127,9 @@ export function chores<Tx>(context: Context<Tx>): Chores {
       }),
     testified: (testimonies) =>
       opened(context, async () => {
-        for (const { downstreamKey } of testimonies) await testifiedAbout(downstreamKey)
+        const heard: Heard[] = []
+        for (const { downstreamKey } of testimonies) heard.push(await testifiedAbout(downstreamKey))
+        return heard
       }),
   }
 }
@@ -112,21 +138,4 @@ async function opened<Tx, T>(context: Context<Tx>, chore: () => Promise<T>): Pro
   if (context.background.ended.aborted) throw new HapaxError('engine_closed')
   await openedInTime(context)
   return chore()
-}
-
-/** A bounded number at once. One that fails does not keep the others from being done; the first error is thrown at the end. */
-async function together<T, R>(all: readonly T[], work: (one: T) => Promise<R>): Promise<readonly R[]> {
-  const results: R[] = []
-  const errors: unknown[] = []
-  const queue = all.values()
-  const lane = async () => {
-    for (const one of queue)
-      await work(one).then(
-        (result) => results.push(result),
-        (error: unknown) => errors.push(error),
-      )
-  }
-  await Promise.all(Array.from({ length: Math.min(limits.itemsAtOnce, all.length) }, lane))
-  if (errors.length > 0) throw errors[0]
-  return results
 }

@@ -11,7 +11,7 @@ import { background } from './background.js'
 import { boundedStore } from './bounded-store.js'
 import { breaker } from './breaker.js'
 import type { CallStore } from './call-store.js'
-import { type Chores, chores } from './chores.js'
+import { type Chores, chores, type Heard } from './chores.js'
 import type { Context } from './context.js'
 import type { Effects } from './effect-definition.js'
 import type { EffectStore } from './effect-store.js'
@@ -119,8 +119,11 @@ export interface Engine<Tx> {
    * What workers answer is written as the route would have.
    */
   bound(operation: Operation<Tx, never>, defaults: Partial<PolicyOptions>, wording: Wording): Policy
-  /** Keeps what somebody says about a call or an effect, by its downstream key, and settles what is in doubt about it. */
-  testify(evidence: CallEvidence): Promise<void>
+  /**
+   * Keeps what somebody says about a call or an effect, by its downstream key, and settles what is in doubt about it. Gives
+   * what came of it: that a call landed may be too little, where its handler needs what it returned.
+   */
+  testify(evidence: CallEvidence): Promise<Heard>
   /** What workers do. */
   readonly chores: Chores
   /** The effects that the engine was given. */
@@ -241,7 +244,8 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
         throw new HapaxError('transaction_unsupported', `The ${options.store.name} store keeps no evidence.`)
       await openedInTime(context)
       await calls.testify(testimony)
-      await doing.testified([testimony])
+      const [heard = 'kept'] = await doing.testified([testimony])
+      return heard
     },
     chores: doing,
     effects: options.effects,

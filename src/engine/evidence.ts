@@ -1,6 +1,6 @@
 import type { HapaxError } from '../kernel/errors.js'
 import type { Guarded } from './guarded.js'
-import { errorCodeOf } from './name.js'
+import { codeOf } from './name.js'
 import type { FailureKind, Policy } from './policy.js'
 import type { Answer } from './record.js'
 
@@ -78,15 +78,4 @@ function meant(policy: Policy, failed: Failed, errorCode: string, answer: () => 
 
 function isComeBack(status: number): boolean {
   return status === 408 || status === 425 || status === 429
-}
-
-/** A short name for operators: the error's own code, else its class. Never its message, which may hold data. */
-export function codeOf(error: unknown): string {
-  try {
-    if (!(error instanceof Error)) return 'threw'
-    const { code } = error as { code?: unknown }
-    return errorCodeOf(typeof code === 'string' ? code : error.name)
-  } catch {
-    return 'threw' // Even to ask an error for its name may throw.
-  }
 }

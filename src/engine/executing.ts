@@ -131,6 +131,7 @@ function act<Tx>(
         (outcome) => outcome ?? judge(context, guarded, fingerprint, { ...waited, attempt: waited.attempt + 1 }),
       )
     case 'unknown': {
+      if (verdict.swept) events.emit('swept', () => subjectOf(guarded))
       events.emit('met_unknown', () => subjectOf(guarded))
       void context.background.track(consult(context, guarded))
       const retryAfterMs = Math.max(verdict.reconcileInMs, defaults.unknownRetryAfterMs)

@@ -4,7 +4,7 @@ import { parseDuration } from '../kernel/duration.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { call } from './calling.js'
 import type { CollectedEffects } from './collected-effects.js'
-import { childKey, derivedKey } from './downstream-key.js'
+import { childKey } from './downstream-key.js'
 import { endingOf, type Unsound } from './evidence.js'
 import { errorCodeOf } from './name.js'
 import { type Ground, Phases, transactional } from './phases.js'
@@ -134,7 +134,7 @@ export class HeldWork<Tx> implements Work<Tx> {
   }
 
   get downstreamKey(): Work<Tx>['downstreamKey'] {
-    return (name) => derivedKey('call', this.#ground.claim, name)
+    return async (name) => this.#sound().handOut(name)
   }
 
   get childKey(): Work<Tx>['childKey'] {

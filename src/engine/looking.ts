@@ -1,11 +1,12 @@
 import { type Clock, within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
+import { defaults } from '../kernel/limits.js'
 import { childKey, derivedKey } from './downstream-key.js'
-import { codeOf } from './evidence.js'
+import { codeOf } from './name.js'
 import { type Jsonified, jsonified } from './plain.js'
 import type { Progress } from './progress.js'
 import type { StoredRecord } from './record.js'
-import type { CallOptions, Work } from './work.js'
+import type { Called, CallOptions, ResultNeed, Work } from './work.js'
 
 /** What was found out about an open call. */
 export type Looked =
@@ -16,7 +17,7 @@ export type Looked =
   /** The provider did not answer: an outage, which says nothing of this call. */
   | { readonly kind: 'outage'; readonly errorCode: string }
   /** Nobody can be asked: there is no lookup, or the code does not come by the call. */
-  | { readonly kind: 'nobody' }
+  | { readonly kind: 'nobody'; readonly errorCode?: string }
 
 /**
  * A work for finding out. An operation that is run with it comes by its phases as far as they are on record, each giving its
@@ -59,14 +60,18 @@ export class Lookup<Tx> implements Work<Tx> {
 
   transaction: Work<Tx>['transaction'] = async <T>(name: string) => this.#stored(name) as Jsonified<T>
 
-  call: Work<Tx>['call'] = async <T, I>(name: string, { lookup }: CallOptions<T, I>): Promise<Jsonified<T>> => {
-    if (this.#progress.phases[this.#walked] !== undefined) return this.#stored(name) as Jsonified<T>
+  call: Work<Tx>['call'] = async <T, I, R extends ResultNeed>(
+    name: string,
+    { lookup }: CallOptions<T, I, R>,
+  ): Promise<Called<T, R>> => {
+    if (this.#progress.phases[this.#walked] !== undefined) return this.#stored(name) as Called<T, R>
     const open = this.#progress.call
     if (open?.name === name && lookup !== undefined && !this.signal.aborted) {
       const input = open.input as Jsonified<I>
-      const late = () => new HapaxError('call_timeout', `lookup of "${name}" did not end within ${open.timeoutMs} ms.`)
+      const timeoutMs = Math.min(open.timeoutMs, defaults.lookTimeoutMs)
+      const late = () => new HapaxError('call_timeout', `lookup of "${name}" did not end within ${timeoutMs} ms.`)
       const asked = Promise.resolve().then(() => lookup({ key: open.key, input }))
-      this.#looked = await within(this.#clock, open.timeoutMs, asked, late).then(
+      this.#looked = await within(this.#clock, timeoutMs, asked, late).then(
         (said) => saidOf(said, name),
         (error: unknown) => ({ kind: 'outage', errorCode: codeOf(error) }) as const,
       )
@@ -82,7 +87,7 @@ export class Lookup<Tx> implements Work<Tx> {
     throw this.#end()
   }
 
-  downstreamKey: Work<Tx>['downstreamKey'] = (name) => derivedKey('call', this.#record, name)
+  downstreamKey: Work<Tx>['downstreamKey'] = async (name) => derivedKey('call', this.#record, name)
   childKey: Work<Tx>['childKey'] = (name) => childKey(this.#record, name)
   extend: Work<Tx>['extend'] = async () => {}
   doubt: Work<Tx>['doubt'] = () => {}

@@ -32,13 +32,18 @@ export interface Held<Tx> {
 
 /** How what an operation returned, or threw, is written down. */
 export interface Wording {
+  /** Two that have the same name write the same. */
+  readonly name: string
   toAnswer(value: unknown): Answer
   errorToAnswer(error: unknown): Answer
 }
 
 export interface Operations<Tx> {
   add(held: Held<Tx>): void
-  /** Another policy and wording for one that is known: those of the route which it is bound to. */
+  /**
+   * Another policy and wording for one that is known: those of the route which it is bound to. A worker that finishes it does
+   * not know by which route it came, so that all routes of an operation must write alike.
+   */
   bind(name: string, route: Pick<Held<Tx>, 'policy' | 'wording'>): void
   find(name: string): Held<Tx> | undefined
   names(): readonly string[]
@@ -59,11 +64,17 @@ export function operations<Tx>(): Operations<Tx> {
           'operation_unknown',
           `Operation "${name}" was made by another engine; make it with this one.`,
         )
+      if (held.wording !== plainWording && held.wording.name !== route.wording.name) throw boundInTwoWays(name)
       byName.set(name, { ...held, ...route })
     },
     find: (name) => byName.get(name),
     names: () => [...byName.keys()],
   }
+}
+
+function boundInTwoWays(name: string): HapaxError {
+  const message = `Operation "${name}" is bound to two routes with other profiles or keepHeaders. What a worker finishes is written as one of them: give both the same, or make an operation for each; the handler may be shared. (A module that was loaded anew with another one takes a restart.)`
+  return new HapaxError('policy_invalid', message)
 }
 
 /** What an operation may return instead of a plain value: a status, a body to write as JSON, and headers. */
@@ -92,7 +103,7 @@ export function operationAnswer(value: unknown): Answer {
 }
 
 /** Where nobody but this process asks for the answer. */
-export const plainWording: Wording = { toAnswer: operationAnswer, errorToAnswer }
+export const plainWording: Wording = { name: 'plain', toAnswer: operationAnswer, errorToAnswer }
 
 function isReply(value: unknown): value is OperationReply {
   return typeof value === 'object' && value !== null && typeof (value as { status?: unknown }).status === 'number'

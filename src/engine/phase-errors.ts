@@ -19,7 +19,7 @@ export function repeated(name: string): HapaxError {
 }
 
 export function overlapping(
-  kind: 'transaction' | 'call' | 'commit' | 'extend',
+  kind: 'transaction' | 'call' | 'commit' | 'extend' | 'downstreamKey',
   name: string,
   open: { readonly name: string },
 ): HapaxError {

@@ -1,9 +1,10 @@
 import type { Awaitable } from '../kernel/awaitable.js'
 import { passing } from '../kernel/crash-points.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import type { CallMark } from './call-store.js'
+import { type CallMark, handedOut } from './call-store.js'
 import { type CollectedEffects, collectedEffects } from './collected-effects.js'
 import { type Context, subjectOf } from './context.js'
+import { derivedKey } from './downstream-key.js'
 import type { Unsound } from './evidence.js'
 import type { Guarded } from './guarded.js'
 import type { Lease } from './lease.js'
@@ -39,6 +40,7 @@ export class Phases<Tx> {
   /** `undefined` is for ever. */
   #retentionMs: number | undefined
   #unsound: Unsound | undefined
+  #handing: Promise<unknown> = Promise.resolve()
 
   /** Throws `progress_unreadable`, or `recovery_point_unknown` for what another version has committed. */
   constructor(ground: Ground<Tx>) {
@@ -195,6 +197,42 @@ export class Phases<Tx> {
     this.#committed(recoveryPoint, progress)
   }
 
+  /**
+   * A key for a call that the handler makes by itself. That it was given is durable before it is, so that whoever speaks of
+   * it later finds the record. A handler that asks for several at once gets one after another.
+   */
+  handOut(name: string): Promise<string> {
+    const given = this.#handing.then(() => this.#handedOut(name))
+    this.#handing = given.catch(() => {})
+    return given
+  }
+
+  async #handedOut(name: string): Promise<string> {
+    const { context, claim, guarded, lease } = this.ground
+    const key = derivedKey('call', claim, name)
+    const { phases, call, handedOut: before } = this.#progress
+    const isOnRecord = call?.name === name || phases.some((one) => one.name === name) || before?.names.includes(name)
+    if (isOnRecord || context.wholeStore.calls === undefined) return key
+    this.refuseUnsound()
+    if (this.#open !== undefined) throw overlapping('downstreamKey', 'downstreamKey', this.#open)
+    this.#open = { kind: 'downstreamKey', name: 'downstreamKey', effects: undefined }
+    try {
+      const names = [...(before?.names ?? []), name]
+      const progress = { ...this.#progress, handedOut: { names, runMs: guarded.policy.maxRunMs } }
+      const sentAt = context.clock.elapsed()
+      const checkpoint = this.#checkpoint(this.#recoveryPoint, this.#onLeaseOver, progress)
+      await this.#write({ ...checkpoint, call: handedOut(key) })
+      lease.renewedAt(sentAt)
+      this.#progress = progress
+      return key
+    } catch (error) {
+      this.unsure(error)
+      throw error
+    } finally {
+      this.leave()
+    }
+  }
+
   /** Keeps the record for longer: never for less than it is kept already, or a late retry would run again. */
   async extend(givenMs: number | 'forever'): Promise<void> {
     this.refuseUnsound()
@@ -284,7 +322,7 @@ export class Phases<Tx> {
 }
 
 interface OpenPhase {
-  readonly kind: 'transaction' | 'call' | 'commit' | 'extend'
+  readonly kind: 'transaction' | 'call' | 'commit' | 'extend' | 'downstreamKey'
   readonly name: string
   readonly effects: CollectedEffects | undefined
 }

@@ -13,6 +13,21 @@ export interface Progress {
   readonly phases: readonly CommittedPhase[]
   /** A call that was begun, and whose result is not on record. */
   readonly call?: OpenCall
+  /** Keys that the handler was given, to make calls by itself. */
+  readonly handedOut?: HandedOut
+  /** A call that its provider answered with a no: it has seen the key, and remembers it from then on. */
+  readonly refused?: RefusedCall
+}
+
+export interface HandedOut {
+  readonly names: readonly string[]
+  /** How long the handler may run: until then one that lost its claim may still send them. */
+  readonly runMs: number
+}
+
+export interface RefusedCall {
+  readonly name: string
+  readonly begunAt: number
 }
 
 export interface CommittedPhase {
@@ -27,7 +42,11 @@ export interface OpenCall {
   /** The downstream key that it carried. */
   readonly key: string
   readonly input?: unknown
-  /** When it was begun for the first time: the provider cannot know its key for longer. */
+  /**
+   * Since when the provider may know its key, which is what its memory of it is counted from. Evidence that it has not
+   * landed has this counted anew: the provider has never seen the key. From when on something that is said is about this
+   * call is another question, and the store's to answer: from when it began for the first time, which never moves.
+   */
   readonly begunAt: number
   readonly timeoutMs: number
   /** How long the provider may take to show what it has done. */
@@ -36,6 +55,8 @@ export interface OpenCall {
   readonly honoursKeyForMs?: number
   /** Whether the provider can be asked. */
   readonly canLookUp: boolean
+  /** `false` where the handler goes on without what the call returned. Absent in what an older release wrote. */
+  readonly needsResult?: boolean
 }
 
 /** Writes progress down, and reads it. */
@@ -43,6 +64,10 @@ export interface ProgressCodec {
   encode(progress: Progress, name: RecordName): Uint8Array
   /** `undefined` when nothing is on record. */
   decode(record: Pick<StoredRecord, 'progress' | 'scope' | 'key'>): Progress | undefined
+  /** The result of a call, to be kept apart from the record: sealed as all of it is. */
+  sealed(result: unknown, name: RecordName): Uint8Array
+  /** What a result is that was sealed, or that somebody else has said in plain JSON. Throws when it is neither. */
+  resultIn(bytes: Uint8Array, name: RecordName): unknown
 }
 
 export function progressCodec(sealer: Sealer): ProgressCodec {
@@ -51,6 +76,12 @@ export function progressCodec(sealer: Sealer): ProgressCodec {
       const bytes = Buffer.from(JSON.stringify(progress))
       if (bytes.byteLength > limits.progressBytes) throw tooLarge(bytes.byteLength)
       return sealer.seal(bytes, name)
+    },
+    // A call that returned nothing has no bytes, which is another thing than that nobody knows what it returned.
+    sealed: (result, name) => sealer.seal(Buffer.from(JSON.stringify(result) ?? ''), name),
+    resultIn(bytes, { scope, key }) {
+      const text = Buffer.from(sealer.open(bytes, { scope, key })).toString()
+      return text === '' ? undefined : (JSON.parse(text) as unknown)
     },
     decode({ progress, scope, key }) {
       if (progress === undefined) return undefined

@@ -1,8 +1,9 @@
 import { backoffMs } from '../kernel/backoff.js'
 import { passing } from '../kernel/crash-points.js'
 import { backoffs, limits } from '../kernel/limits.js'
-import { believe, byTestimony, leave, progressOf, type Reconciled, subjectIn } from './believing.js'
+import { believe, byTestimony, progressOf, resultMissing } from './believing.js'
 import type { Context } from './context.js'
+import { leave, type Reconciled, subjectIn } from './leaving.js'
 import { type Looked, Lookup } from './looking.js'
 import type { StoredRecord } from './record.js'
 import { look } from './resuming.js'
@@ -17,17 +18,23 @@ export async function reconcile<Tx>(context: Context<Tx>, record: StoredRecord, 
   // Another node may have the key that this one lacks.
   if (progress === 'unreadable')
     return inVain(context, record, { kind: 'outage', errorCode: 'progress_unreadable' }, now)
+  const told = progress && (await byTestimony(context, record, progress))
+  if (told !== undefined && told !== 'ask') return told
   if (progress?.call === undefined) return leave(context, record, record.errorCode ?? 'unknown')
-  const told = await byTestimony(context, record, progress)
-  if (told !== undefined) return told
   const lookup = new Lookup<Tx>(record, progress, context.clock)
   await look(context, record, lookup)
   passing('reconciler.asked')
-  const { looked } = lookup
+  const looked = told === 'ask' ? askedForResult(lookup.looked) : lookup.looked
   const waitMs = looked.kind === 'not_landed' ? believableAt(record, progress) - now : 0
   if (waitMs > 0) return putOff(context, record, record.looks, waitMs)
   const evidence = { by: 'reconciler', why: `the provider was asked about ${progress.call.key}` }
   return (await believe(context, record, progress, looked, evidence)) ?? inVain(context, record, looked, now)
+}
+
+/** Somebody has said that it landed: a provider that does not know of it cannot say that it did not. */
+function askedForResult(looked: Looked): Looked {
+  if (looked.kind === 'not_landed') return { kind: 'not_yet', errorCode: 'evidence_contradicted' }
+  return looked.kind === 'nobody' ? { kind: 'nobody', errorCode: resultMissing } : looked
 }
 
 async function inVain<Tx>(
@@ -37,7 +44,7 @@ async function inVain<Tx>(
   now: number,
 ): Promise<Reconciled> {
   const { events, chance } = context
-  if (looked.kind === 'nobody') return leave(context, record, record.errorCode ?? 'unknown')
+  if (looked.kind === 'nobody') return leave(context, record, looked.errorCode ?? record.errorCode ?? 'unknown')
   const isOutage = looked.kind === 'outage'
   // An outage says nothing of this call, so that it does not bring it nearer to the operator.
   const looks = isOutage ? record.looks : record.looks + 1
@@ -48,7 +55,7 @@ async function inVain<Tx>(
   }))
   // An outage that does not end is none: something about this one cannot be asked.
   const isOld = now - (record.doubtedAt ?? now) > limits.doubtMs
-  if (looks >= limits.looks || isOld) return leave(context, record, 'looked_too_often')
+  if (looks >= limits.looks || isOld) return leave(context, record, 'looked_too_often', looks)
   await putOff(context, record, looks, backoffMs(backoffs.looking, record.looks + 1, chance))
   return isOutage ? 'outage' : 'put_off'
 }

@@ -1,9 +1,10 @@
 import { within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
-import { limits } from '../kernel/limits.js'
+import { defaults, limits } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
 import { digestHex } from './digest.js'
 import type { Guarded } from './guarded.js'
+import { subjectIn } from './leaving.js'
 import type { Lookup } from './looking.js'
 import { type Held, inputOf } from './operation.js'
 import type { Outcome } from './outcome.js'
@@ -35,6 +36,7 @@ export async function resume<Tx>(context: Context<Tx>, record: StoredRecord): Pr
     onExpired: 'refuse',
     onNew: 'tell',
   })
+  if (verdict.kind === 'unknown' && verdict.swept) context.events.emit('swept', () => subjectIn(record))
   if (verdict.kind !== 'resumed' && verdict.kind !== 'reserved') return { kind: 'not_ours' }
   if (verdict.record.attempt > limits.resumeAttempts) return tooOften(context, verdict)
   const guarded = guardedOperation(held, record, inputIn(context, verdict.record))
@@ -92,7 +94,7 @@ export async function look<Tx>(context: Context<Tx>, record: StoredRecord, looku
     new HapaxError('call_timeout', `"${subjectOf(guarded).operation}" did not come to its open call in time.`)
   await within(
     context.clock,
-    held.policy.leaseMs,
+    Math.min(held.policy.leaseMs, defaults.lookMs / 2),
     Promise.resolve().then(() => guarded.handler(lookup, input)),
     late,
   ).catch((error: unknown) => lookup.failed(error))

@@ -54,7 +54,7 @@ export class SingleWork<Tx> implements Work<Tx> {
   }
 
   effect: Work<Tx>['effect'] = (kind, payload, options) => this.#ground.effects.add(kind, payload, options)
-  downstreamKey: Work<Tx>['downstreamKey'] = (name) => derivedKey('call', this.#ground.claim, name)
+  downstreamKey: Work<Tx>['downstreamKey'] = async (name) => derivedKey('call', this.#ground.claim, name)
   childKey: Work<Tx>['childKey'] = (name) => childKey(this.#ground.claim, name)
   transaction: Work<Tx>['transaction'] = () => Promise.reject(unsupported('work.transaction'))
   call: Work<Tx>['call'] = () => Promise.reject(unsupported('work.call'))

@@ -202,6 +202,8 @@ export interface Plan {
   readonly looks: number
   /** `undefined` leaves it to a person. */
   readonly afterMs: number | undefined
+  /** Why, where that is another reason than the record has. */
+  readonly errorCode?: string | undefined
 }
 
 export interface Reaped {

@@ -1,4 +1,5 @@
 import { invariant } from '../kernel/errors.js'
+import { isHandedOut } from './call-store.js'
 import { equalFingerprints, recipeOf } from './fingerprint/fingerprint.js'
 import { claimedAnew, completed, fresh, idle, leased, retained } from './next-record.js'
 import { type Claim, type StoredRecord, started } from './record.js'
@@ -52,7 +53,7 @@ export function reserve(
       if (current.onLeaseOver === 'resume') return taken('resumed', claimedAnew(current, reservation, now))
       const doubted = sweep(current, now)
       invariant(doubted, 'a claim whose lease is over can be swept')
-      return { verdict: unknownVerdict(doubted, now), next: doubted }
+      return { verdict: { ...unknownVerdict(doubted, now), swept: true }, next: doubted }
     }
     case 'expired':
       throw new Error('unreachable: an expired record was judged above')
@@ -82,7 +83,7 @@ export function checkpoint(
     recoveryPoint: step.recoveryPoint,
     onLeaseOver: step.onLeaseOver,
     progress: step.progress ?? current.progress,
-    isBegun: step.call === undefined ? current.isBegun : step.call.kind === 'begun',
+    isBegun: step.call === undefined || isHandedOut(step.call) ? current.isBegun : step.call.kind === 'begun',
     retentionMs: retentionMs === 'forever' ? undefined : retentionMs,
   }
   return step.retentionMs === undefined ? next : retained(next, now)
@@ -155,8 +156,8 @@ export function takeDoubt(current: StoredRecord, holdMs: number, now: number): S
 export function postpone(current: StoredRecord | undefined, plan: Plan, now: number): StoredRecord | undefined {
   if (current === undefined || !isLast(current, plan)) return undefined
   if (current.state !== 'unknown' && current.state !== 'failed_retryable') return undefined
-  const { looks, afterMs } = plan
-  return { ...current, looks, reconcileAfter: afterMs === undefined ? undefined : now + afterMs }
+  const { looks, afterMs, errorCode = current.errorCode } = plan
+  return { ...current, looks, errorCode, reconcileAfter: afterMs === undefined ? undefined : now + afterMs }
 }
 
 export function settle(
@@ -211,7 +212,7 @@ export function isExpired(record: StoredRecord, now: number): boolean {
 const noClaim = ''
 
 /** The error code of a claim that nobody renewed. */
-const leaseOver = 'in_progress_lock_expired'
+export const leaseOver = 'in_progress_lock_expired'
 
 function isSweepable(record: StoredRecord, now: number): boolean {
   return (
@@ -263,6 +264,6 @@ function taken(kind: 'reserved' | 'resumed', next: StoredRecord): Reserved {
   return { verdict: { kind, claim: { scope, key, generation, fence, claimId }, record: next }, next }
 }
 
-function unknownVerdict(record: StoredRecord, now: number): Verdict {
+function unknownVerdict(record: StoredRecord, now: number): Extract<Verdict, { readonly kind: 'unknown' }> {
   return { kind: 'unknown', reconcileInMs: Math.max(0, (record.reconcileAfter ?? now) - now) }
 }

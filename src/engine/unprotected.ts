@@ -54,9 +54,7 @@ export function emptyWork<Tx>(signal: AbortSignal, why: () => HapaxError): Work<
     effect() {
       throw why()
     },
-    downstreamKey() {
-      throw why()
-    },
+    downstreamKey: () => Promise.reject(why()),
     childKey() {
       throw why()
     },

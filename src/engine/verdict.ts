@@ -36,7 +36,12 @@ export type Judged =
   | { readonly kind: 'resumed'; readonly claim: Claim; readonly record: StoredRecord }
   | { readonly kind: 'completed'; readonly answer: StoredAnswer; readonly record: StoredRecord }
   | { readonly kind: 'in_progress'; readonly leaseLeftMs: number }
-  | { readonly kind: 'unknown'; readonly reconcileInMs: number }
+  | {
+      readonly kind: 'unknown'
+      readonly reconcileInMs: number
+      /** This very request has found the claim whose lease was over, and made it a doubt, as a sweeper would have. */
+      readonly swept?: true
+    }
   /** The key belongs to another request. Says nothing about that one. */
   | { readonly kind: 'mismatched' }
   /** Past retention, and the policy refuses to run it anew. */

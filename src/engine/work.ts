@@ -35,7 +35,10 @@ export interface Work<Tx = never> {
    *   honoursKeyFor: '24h',
    * })
    */
-  call<T, I = undefined>(name: string, options: CallOptions<T, I>): Promise<Jsonified<T>>
+  call<T, I = undefined, R extends ResultNeed = 'required'>(
+    name: string,
+    options: CallOptions<T, I, R>,
+  ): Promise<Called<T, R>>
   /**
    * Business rows and the answer in one commit of the store's database. What `body` returns is the answer, whatever
    * the handler does after it; if the claim is lost by then, the rows roll back and this throws `claim_lost`. When it fails,
@@ -52,8 +55,15 @@ export interface Work<Tx = never> {
   commit<T>(body: (at: Phase<Tx>) => Awaitable<T>): Promise<T>
   /** The same as the `effect` that a phase is given: only inside of one that commits. */
   readonly effect: Phase<Tx>['effect']
-  /** The key that `call` sends to the provider: for a handler that makes its calls by itself. The same on every attempt. */
-  downstreamKey(name: string): string
+  /**
+   * The key that `call` would send to the provider: for a handler that makes its calls by itself. The same on every attempt.
+   * That it was given is durable before it is: a webhook or a ledger that names it finds this request. Ask for it outside of
+   * phases.
+   *
+   * @example
+   * const key = await work.downstreamKey('charge')
+   */
+  downstreamKey(name: string): Promise<string>
   /** A key for another guarded request that is made on behalf of this one. The same on every attempt. */
   childKey(name: string): IdempotencyKey
   /**
@@ -89,8 +99,11 @@ export interface EffectOptions {
 }
 
 /** How one call to the outside is made, and what is known of its provider. */
-export interface CallOptions<T, I = undefined> {
-  /** Makes the call. Send `key` along as the provider's idempotency key, and listen to `signal`. */
+export interface CallOptions<T, I = undefined, R extends ResultNeed = ResultNeed> {
+  /**
+   * Makes the call. Send `key` along as the provider's idempotency key, and listen to `signal`. What it returns is what the
+   * provider answered, even if that comes when its time is over: throw whenever you do not know.
+   */
   readonly run: (at: Calling<I>) => Awaitable<T>
   /** What the call is about, if it is not all in the results of earlier phases. Kept, so that every attempt sends the same. */
   readonly input?: I
@@ -107,7 +120,18 @@ export interface CallOptions<T, I = undefined> {
   readonly timeout?: Duration
   /** How long the provider may take until `lookup` shows what it has done. */
   readonly readLag?: Duration
+  /**
+   * Whether the handler needs what the call returned. A webhook or a ledger may say only that it landed: then `lookup` is
+   * asked for the result, and without one a person is. With `'optional'` the handler goes on, and is given `undefined`.
+   * Default `'required'`.
+   */
+  readonly result?: R
 }
+
+export type ResultNeed = 'required' | 'optional'
+
+/** What a call gives its handler. */
+export type Called<T, R extends ResultNeed> = Jsonified<T> | (R extends 'optional' ? undefined : never)
 
 export type CallFailure = 'answered' | 'not_sent' | 'doubt'
 

@@ -22,9 +22,20 @@ export function captured(given: Reply, keepHeaders: readonly string[]): Captured
 /** What a worker writes down for a route: the answer that a request would have left. */
 export function routeWording(profile: Profile, keepHeaders: readonly string[]): Wording {
   return {
+    name: nameOf(profile, keepHeaders),
     toAnswer: (value) => captured(operationAnswer(value), keepHeaders).answer,
     errorToAnswer: (error) => problemReply(handlerFailed(error), profile),
   }
+}
+
+/**
+ * All that an answer is made by, as text: a route that is built anew by an application that loads its modules again is the
+ * same route, though its functions are others. What keys may look like does not show in an answer.
+ */
+function nameOf({ key: _, ...profile }: Profile, keepHeaders: readonly string[]): string {
+  const asText = (_name: string, value: unknown) =>
+    typeof value === 'function' || value instanceof RegExp ? String(value) : value
+  return JSON.stringify([profile, [...keepHeaders].sort()], asText)
 }
 
 export function handlerFailed(error: unknown): HapaxError {

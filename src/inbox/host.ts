@@ -1,5 +1,4 @@
-import type { Chores } from '../engine/chores.js'
-import type { InboxStore } from '../engine/inbox-store.js'
+import type { InboxStore, Testimony } from '../engine/inbox-store.js'
 import type { Clock } from '../kernel/clock.js'
 import type { Emitter } from '../kernel/events.js'
 import type { Log } from '../kernel/log.js'
@@ -11,7 +10,7 @@ export interface InboxHost<Tx> {
    * HapaxError; what the work threw is thrown on as it is. `undefined` where the store has no transactions.
    */
   readonly inbox: InboxStore<Tx> | undefined
-  readonly chores: Pick<Chores, 'testified'>
+  readonly chores: { testified(testimonies: readonly Testimony[]): Promise<unknown> }
   readonly clock: Clock
   readonly log: Log
   readonly events: Pick<Emitter, 'emit'>

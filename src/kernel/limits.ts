@@ -40,8 +40,12 @@ export const defaults = {
   quotaHoldMs: second,
   /** What a tenant that is full is told to wait: room is made by keys that expire, in minutes rather than seconds. */
   quotaRetryAfterMs: 30 * second,
-  /** A doubt that one node looks at is left alone by the others for so long: longer than its lookup may take. */
+  /** A doubt that one node looks at is left alone by the others for so long: longer than a whole pass of looks may take. */
   lookMs: minute,
+  /** A pass begins no look after this: what it has not come to by then is put back, for whoever is next. */
+  beginLooksMs: 20 * second,
+  /** A provider that does not answer a question by then is out. With the above, a pass ends well before its hold does. */
+  lookTimeoutMs: 20 * second,
   /** A provider that has not answered by then hardly will, and a third of the lease is left for what follows. */
   callTimeoutMs: 10 * second,
   /** How far the time that a webhook was signed at may lie from ours, either way: what Stripe and Standard Webhooks use. */
@@ -105,6 +109,8 @@ export const limits = {
   durationMs: 100 * 365 * day,
   /** Duplicates that wait in one process; the next one is told to come back. */
   waiters: 1_000,
+  /** Questions that one provider is asked at once, after it has answered the first: a look must not be a storm. */
+  looksAtOnce: 8,
   /** Items of one request that run at once: enough to keep a store busy, too few to take it from everybody else. */
   itemsAtOnce: 16,
   /** Rows per sweep or reap, so that traffic never waits behind a long transaction. */
@@ -256,7 +262,7 @@ export const effectBounds = {
   storeTries: 5,
   /** How often a reconciler looks for doubts whose time has come: people wait for some of them. */
   lookMs: 2 * second,
-  /** Doubts that a reconciler asks about in one pass, one kind after another. */
+  /** Doubts that a reconciler takes for one pass, of all kinds. */
   doubts: 100,
   /** How long a reconciler keeps its doubts to itself: longer than it takes to ask about them. */
   holdMs: minute,

@@ -1,4 +1,4 @@
-import type { StoredCall } from '../engine/call-store.js'
+import { isHandedOut, type StoredCall } from '../engine/call-store.js'
 import type { EffectState, StoredEffect } from '../engine/effect-store.js'
 import type { Engine } from '../engine/engine.js'
 import { limits } from '../kernel/limits.js'
@@ -36,8 +36,11 @@ async function* paged<Page extends { readonly next: string | undefined }>(
 
 const callSays = { begun: 'open', landed: 'landed', not_landed: 'not_landed' } as const
 
-function callEntry({ key, scope, operation, phase, state, begunAt }: StoredCall): OurEntry {
-  return { of: 'call', key, scope, operation, name: phase, state, says: callSays[state], at: begunAt }
+/** Of a key that a handler was given for a call of its own, we hold nothing: whether it was sent, nobody has told us. */
+function callEntry(call: StoredCall): OurEntry {
+  const { key, scope, operation, phase, state, begunAt } = call
+  const says = isHandedOut(call) && state === 'begun' ? 'waiting' : callSays[state]
+  return { of: 'call', key, scope, operation, name: phase, state, says, at: begunAt }
 }
 
 /** One that is dead was answered with a no, or given up; one that waits or runs may yet be done, with the same key. */

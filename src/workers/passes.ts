@@ -1,4 +1,4 @@
-import { codeOf } from '../engine/evidence.js'
+import { codeOf } from '../engine/name.js'
 import { backoffMs } from '../kernel/backoff.js'
 import type { Chance } from '../kernel/chance.js'
 import type { Clock } from '../kernel/clock.js'

@@ -1,6 +1,6 @@
 import { outages } from '../effects/outages.js'
-import type { Reconciled } from '../engine/believing.js'
 import type { Asking } from '../engine/chores.js'
+import type { Reconciled } from '../engine/leaving.js'
 import { backoffs, workerBounds } from '../kernel/limits.js'
 import type { WorkersHost } from './host.js'
 import { pacedBy, type WorkerOptions } from './options.js'

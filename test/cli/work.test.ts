@@ -128,6 +128,18 @@ test('hapax reconcile --ledger tells both directions, settles a doubt by --testi
   expect(hapax(args, directory)).toMatchObject({ code: 0, stdout: expect.stringMatching(/Both sides agree\.\n$/) })
 })
 
+test('a ledger that says only that a call landed, whose handler needs its result, says what is missing', async () => {
+  const { directory, perform, keys, states } = await application()
+  await perform('doubt-1', 'doubt about its result')
+  const [doubt] = await keys()
+  writeFileSync(join(directory, 'day.csv'), `key,id\n${doubt},ch_3\n`)
+  const told = hapax(['reconcile', './hapax.mjs', '--ledger', 'day.csv', '--settle', '0ms', '--testify'], directory)
+  expect(told.stdout).toContain('we did not know (1 of 1 testified: 1 left to operator):')
+  expect(told.stdout).toContain('1 landed, and cannot go on by that alone: what the call returned is missing')
+  expect(told.code).toBe(1)
+  expect(await states()).toEqual(['begun'])
+})
+
 test.each([
   ['CSV', (key: string) => `key,id,status\n${key},ch_1,failed\n`],
   ['JSON lines', (key: string) => `${JSON.stringify({ key, id: 'ch_1', Status: 'failed' })}\n`],
@@ -299,7 +311,7 @@ setInterval(() => {}, 1_000)
   const made = engine({ store })
   await made.open()
   onTestFinished(() => made.close())
-  let how: 'fails' | 'works' | 'doubt' = 'works'
+  let how: 'fails' | 'works' | 'doubt' | 'doubt about its result' = 'works'
   const operation = made.operation(
     'payments.create',
     { version: 1, retention: '1d' },
@@ -308,9 +320,10 @@ setInterval(() => {}, 1_000)
       await work.call('charged', {
         input: key,
         run() {
-          if (how === 'doubt') throw new Error('socket hang up')
+          if (how.startsWith('doubt')) throw new Error('socket hang up')
           return { id: 'ch' }
         },
+        result: how === 'doubt about its result' ? 'required' : 'optional',
       })
       return { status: 201, body: { paid: true } }
     },

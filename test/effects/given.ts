@@ -43,6 +43,10 @@ export interface Given {
   worker(definition: Definition, options?: WorkerOptions): EffectWorker
   workerOf(definitions: Record<string, Definition>, options?: WorkerOptions): EffectWorker
   reconciler(definition: Definition, calls?: EffectReconcilerOptions<SqliteTransaction>['calls']): EffectReconciler
+  reconcilerOf(
+    definitions: Record<string, Definition>,
+    calls?: EffectReconcilerOptions<SqliteTransaction>['calls'],
+  ): EffectReconciler
   deadLetters(definition: Definition): DeadLetters
   /** Moves the time of both sides. */
   advance(ms: number): Promise<void>
@@ -76,6 +80,8 @@ export async function given(): Promise<Given> {
 
   const workerOf = (definitions: Record<string, Definition>, options: WorkerOptions = {}) =>
     effectWorker<SqliteTransaction>({ ...around, effects: effects(definitions), ...options })
+  const reconcilerOf: Given['reconcilerOf'] = (definitions, calls) =>
+    effectReconciler<SqliteTransaction>({ ...around, effects: effects(definitions), ...(calls && { calls }) })
   return {
     store,
     whole,
@@ -86,12 +92,8 @@ export async function given(): Promise<Given> {
     write: (...wanted) => writeEffects(whole, wanted),
     workerOf,
     worker: (definition, options) => workerOf({ [kind]: definition }, options),
-    reconciler: (definition, calls) =>
-      effectReconciler<SqliteTransaction>({
-        ...around,
-        effects: effects({ [kind]: definition }),
-        ...(calls && { calls }),
-      }),
+    reconciler: (definition, calls) => reconcilerOf({ [kind]: definition }, calls),
+    reconcilerOf,
     deadLetters: (definition) =>
       deadLetters<SqliteTransaction>({ ...around, effects: effects({ [kind]: definition }) }),
     async advance(ms) {

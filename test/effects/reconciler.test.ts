@@ -15,6 +15,62 @@ async function doubted(definition: Partial<Definition>): Promise<number> {
   return id
 }
 
+/** Questions that take so long each, and how many are under way. */
+function slowly(ms: number) {
+  const slow = { asked: [] as string[], running: 0 }
+  const ask = async (key: string) => {
+    slow.asked.push(key)
+    slow.running++
+    await new Promise<void>((resolve) => void it.clock.after(ms, resolve))
+    slow.running--
+  }
+  /** Lets one round of questions be answered, once so many are under way. */
+  const round = async (atOnce: number) => {
+    await expect.poll(() => slow.running).toBe(atOnce)
+    await it.advance(ms)
+  }
+  return { slow, ask, round }
+}
+
+describe('many doubts of a slow provider', () => {
+  test('are asked about a few at once, and given back before another node may take them', async () => {
+    const { slow, ask, round } = slowly(9_000)
+    const ids = await it.write(...Array.from({ length: 30 }, () => ({})))
+    await it.worker({ call: provider(failure('ECONNRESET')).call }, { batch: 64 }).runOnce()
+    const lookup = async ({ key }: { readonly key: string }) => {
+      await ask(key)
+      return { landed: true, result: 1 } as const
+    }
+    const startedAt = it.clock.elapsed()
+    const pass = it.reconciler({ call: provider('ok').call, lookup }).runOnce()
+    for (const atOnce of [1, 8, 8]) await round(atOnce)
+    expect(await pass).toMatchObject({ looked: 30, landed: 17, postponed: 13 })
+    expect(it.clock.elapsed() - startedAt).toBeLessThan(effectBounds.holdMs)
+    const left = (await Promise.all(ids.map((id) => it.effect(id)))).filter(({ state }) => state === 'unknown')
+    for (const { looks, reconcileAfter = Number.NaN } of left) {
+      expect(looks).toBe(0)
+      expect(reconcileAfter).toBeLessThanOrEqual(it.clock.now())
+    }
+    expect(new Set(slow.asked).size).toBe(17)
+  })
+
+  test('do not hold up those of another', async () => {
+    const never = () => new Promise<never>(() => {})
+    const definitions: Record<string, Definition> = {
+      slow: { call: provider(failure('ECONNRESET')).call, lookup: never, timeout: '5s' },
+      quick: { call: provider(failure('ECONNRESET')).call, lookup: () => ({ landed: true, result: 1 }) as const },
+    }
+    const both = Array.from({ length: 20 }, (_, index) => ({ kind: index % 2 === 0 ? 'slow' : 'quick' }))
+    await it.write(...both)
+    await it.workerOf(definitions, { batch: 64 }).runOnce()
+    const pass = it.reconcilerOf(definitions).runOnce()
+    const quick = async () => (await it.store.list({ state: 'ready', kind: 'quick', limit: 20 })).effects.length
+    await expect.poll(quick).toBe(10)
+    await it.advance(5_000)
+    expect(await pass).toMatchObject({ landed: 10, postponed: 10 })
+  })
+})
+
 describe('an effect in doubt', () => {
   test('that landed goes on from its result, without a call', async () => {
     const applied: unknown[] = []
@@ -139,6 +195,18 @@ describe('an effect in doubt', () => {
     const reconciler = it.reconciler(definition, { testimonies: async () => [said] })
     expect(await reconciler.runOnce()).toMatchObject({ landed: 0, unresolved: 1 })
     expect(await it.effect(id)).toMatchObject({ state: 'unknown', result: undefined })
+  })
+
+  test('that somebody said to have landed is not called again because its provider does not find it', async () => {
+    const lookup = () => ({ landed: false }) as const
+    const definition: Definition = { call: provider(failure('ECONNRESET')).call, apply: () => {}, lookup }
+    const id = await doubted(definition)
+    const { downstreamKey } = await it.effect(id)
+    const said = { downstreamKey, says: 'landed', by: 'webhook:airtm', why: 'paid', at: 1 } as const
+    await it.advance(60_000)
+    const reconciler = it.reconciler(definition, { testimonies: async () => [said] })
+    expect(await reconciler.runOnce()).toMatchObject({ notLanded: 0, postponed: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown', looks: 1 })
   })
 
   test('does not end by a "not landed" that was said too early', async () => {

@@ -98,6 +98,55 @@ describe('a call', () => {
     },
   )
 
+  test('that its provider refused is known to it since then: its memory of the key is not counted anew', async () => {
+    const bench = await workBench({}, { retention: '7d' })
+    const { sent, charge } = provider()
+    const attempt = (how: () => unknown, meaning: 'answered' | 'doubt') =>
+      run(bench, (work) =>
+        work.call('charge', {
+          run: ({ key }) => {
+            charge({ key })
+            return how()
+          },
+          classify: () => meaning,
+          honoursKeyFor: '24h',
+        }),
+      )
+    await rejection(attempt(reset, 'answered'))
+    await bench.travel(23 * hour)
+    await rejection(attempt(reset, 'doubt'))
+    expect((await bench.record())?.state).toBe('failed_retryable')
+    await bench.travel(2 * hour)
+    expect(await codeOf(attempt(() => 1, 'doubt'))).toBe('outcome_unknown')
+    expect(await bench.record()).toMatchObject({ state: 'unknown', errorCode: 'downstream_key_forgotten' })
+    expect(sent).toHaveLength(2)
+  })
+
+  test('that its provider has never seen, by evidence, has its memory of the key counted anew', async () => {
+    const bench = await workBench({}, { retention: '7d' })
+    const { sent, charge } = provider()
+    const attempt = (how: () => unknown) =>
+      run(bench, (work) =>
+        work.call('charge', {
+          run: ({ key }) => {
+            charge({ key })
+            return how()
+          },
+          honoursKeyFor: '24h',
+        }),
+      )
+    await rejection(attempt(reset))
+    await bench.travel(25 * hour)
+    expect(await codeOf(attempt(reset))).toBe('outcome_unknown')
+    await bench.travel(60_000)
+    const about = { downstreamKey: sent[0] ?? '', by: 'operator:ann', why: 'asked them' }
+    expect(await bench.hapax.testify({ ...about, says: 'not_landed' })).toBe('settled')
+    await rejection(attempt(reset))
+    await bench.travel(23 * hour)
+    expect(await attempt(() => 'paid')).toMatchObject({ value: 'paid' })
+    expect(sent).toHaveLength(3)
+  })
+
   test('that was not sent is made anew by the next attempt', async () => {
     const bench = await workBench()
     const { sent, charge } = provider()
@@ -413,7 +462,7 @@ describe('a downstream key', () => {
     const hapax = engine({ store: memoryStore() })
     const policy = hapax.policy({ name: 'rides.create' })
     const made = hapax.run({ scope, key, policy }, async (work) => ({
-      asked: work.downstreamKey(name),
+      asked: await work.downstreamKey(name),
       sent: await work.call(name, { run: ({ key }) => key }),
       child: work.childKey(name),
     }))
@@ -445,7 +494,7 @@ describe('a downstream key', () => {
     const bench = await workBench({}, { retention: '2h' })
     const keys: [number, number, string][] = []
     const handler: Handler = async (work) => {
-      keys.push([work.generation, work.attempt, work.downstreamKey('charge')])
+      keys.push([work.generation, work.attempt, await work.downstreamKey('charge')])
       if (work.attempt === 1) throw new Error('again')
       return 'done'
     }

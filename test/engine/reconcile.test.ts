@@ -12,6 +12,7 @@ interface Given {
   readonly lookup?: Lookup
   readonly run?: () => unknown
   readonly readLag?: '1m'
+  readonly result?: 'optional'
   /** What the handler does before it comes by its call. */
   readonly before?: () => void
 }
@@ -31,6 +32,7 @@ function rides(hapax: WorkBench['hapax'], given: Given) {
       },
       ...(given.lookup && { lookup: ({ key }) => given.lookup?.(key) }),
       ...(given.readLag && { readLag: given.readLag }),
+      ...(given.result && { result: given.result }),
     })
     return work.commit(() => ({ status: 201, body: { ride, charge } }))
   })
@@ -98,7 +100,7 @@ describe('a doubt about a call', () => {
     expect(asked).toBe(limits.looks)
     await bench.travel(1_000 * minute)
     expect(await bench.hapax.chores.reconcile(10)).toEqual([])
-    expect(await bench.record()).toMatchObject({ state: 'unknown', looks: limits.looks - 1 })
+    expect(await bench.record()).toMatchObject({ state: 'unknown', looks: limits.looks })
   })
 
   test('whose provider is down waits, however long, and is not left to a person for it', async () => {
@@ -116,13 +118,16 @@ describe('a doubt about a call', () => {
   })
 
   test('whose provider does not answer is not waited for for ever', async () => {
-    const { bench } = await inDoubt({ lookup: never })
-    const reconciling = bench.hapax.chores.reconcile(10)
-    let isDone = false
-    void reconciling.finally(() => {
-      isDone = true
+    const asked = gate()
+    const { bench } = await inDoubt({
+      lookup: () => {
+        asked.open()
+        return never()
+      },
     })
-    while (!isDone) await bench.clock.advance(1_000)
+    const reconciling = bench.hapax.chores.reconcile(10)
+    await bounded(asked.opened, 'the lookup')
+    await bench.clock.advance(10_000)
     expect(await reconciling).toEqual(['outage'])
   })
 
@@ -301,6 +306,58 @@ describe('what somebody says about a call', () => {
     expect(await perform()).toMatchObject({ value: { charge: { id: 'ch_found' } } })
   })
 
+  test('without the result is not enough where nobody can be asked for it: a person is told what is missing', async () => {
+    const { bench, sent, perform } = await inDoubt({})
+    const [downstreamKey = ''] = sent
+    expect(await bench.hapax.testify({ downstreamKey, says: 'landed', ...told })).toBe('left_to_operator')
+    expect(await bench.record()).toMatchObject({
+      state: 'unknown',
+      errorCode: 'result_missing',
+      reconcileAfter: undefined,
+    })
+    const left = () => bench.events.filter(({ name }) => name === 'left_to_operator')
+    expect(left().at(-1)).toMatchObject({ errorCode: 'result_missing' })
+    const { length } = left()
+    expect(await rejection(perform())).toMatchObject({ code: 'outcome_unknown' })
+    await bench.clock.advance(1)
+    expect(left()).toHaveLength(length)
+    const full = { downstreamKey, says: 'landed', result: { id: 'ch_told' }, ...told } as const
+    expect(await bench.hapax.testify(full)).toBe('settled')
+    expect(await perform()).toMatchObject({ value: { charge: { id: 'ch_told' } } })
+  })
+
+  test('without the result is enough for a handler that goes on without it', async () => {
+    const { bench, sent, perform } = await inDoubt({ result: 'optional' })
+    expect(await bench.hapax.testify({ downstreamKey: sent[0] ?? '', says: 'landed', ...told })).toBe('settled')
+    expect(await perform()).toMatchObject({ value: { ride: { name: 'ann' } } })
+    expect(sent).toHaveLength(1)
+  })
+
+  test('that it landed is not undone by a provider that does not find it: the call is not made again', async () => {
+    const { bench, sent } = await inDoubt({ lookup: () => ({ landed: false }) })
+    const said = await bench.hapax.testify({ downstreamKey: sent[0] ?? '', says: 'landed', ...told })
+    expect(said).toBe('looked_at_next')
+    await bench.travel(60 * minute)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['put_off'])
+    expect(await bench.record()).toMatchObject({ state: 'unknown', looks: 1 })
+  })
+
+  test('without the result, of a handler that is no operation, is for a person: its lookup cannot be asked', async () => {
+    const bench = await workBench()
+    const { policy } = bench
+    const keys: string[] = []
+    await rejection(
+      bench.hapax.run({ ...request, policy }, (work) =>
+        work.call('charge_created', {
+          run: ({ key }) => Promise.reject(new Error(`${keys.push(key)}`)),
+          lookup: () => ({ landed: true, result: 1 }),
+        }),
+      ),
+    )
+    const evidence = { downstreamKey: keys[0] ?? '', says: 'landed', ...told } as const
+    expect(await bench.hapax.testify(evidence)).toBe('left_to_operator')
+  })
+
   test('in words that are no JSON does not keep the provider from being asked', async () => {
     const { bench, sent } = await inDoubt({ lookup: landed })
     const [downstreamKey = ''] = sent
@@ -327,6 +384,25 @@ describe('what somebody says about a call', () => {
   })
 })
 
+test('a doubt that a retry finds is told of as one that a sweeper finds', async () => {
+  const bench = await workBench()
+  const inside = gate()
+  const hangs = () => {
+    inside.open()
+    return never()
+  }
+  const { policy } = bench
+  void bench.node().run({ ...request, policy }, hangs)
+  await bounded(inside.opened, 'the handler')
+  await bench.travel(31_000)
+  for (const _ of [1, 2]) {
+    const error = await rejection(bench.hapax.run({ ...request, policy }, async () => 'second'))
+    expect(isHapaxError(error, 'outcome_unknown')).toBe(true)
+  }
+  expect(bench.events.filter(({ name }) => name === 'swept')).toMatchObject([{ operation: 'rides.create' }])
+  expect(await bench.hapax.chores.sweep(10)).toEqual([])
+})
+
 test('a doubt that a handler raised by itself is left to a person, with its word', async () => {
   const bench = await workBench()
   const operation = bench.hapax.operation('rides.create', { version: 1 }, (work) => work.doubt('gateway_timeout'))
@@ -336,4 +412,33 @@ test('a doubt that a handler raised by itself is left to a person, with its word
   expect(bench.events).toContainEqual(
     expect.objectContaining({ name: 'left_to_operator', errorCode: 'gateway_timeout' }),
   )
+})
+
+test('doubts of a slow provider are asked about a few at once, and put back before another node may take them', async () => {
+  const bench = await workBench()
+  let running = 0
+  const asked: string[] = []
+  const { operation } = rides(bench.hapax, {
+    run: () => Promise.reject(new Error('ECONNRESET')),
+    async lookup(key) {
+      asked.push(key)
+      running++
+      await new Promise<void>((resolve) => void bench.clock.after(9_000, resolve))
+      running--
+      return { landed: true, result: { id: 'ch_found' } }
+    },
+  })
+  for (let index = 0; index < 30; index++)
+    await rejection(bench.hapax.perform({ ...request, key: `k-${index}`, operation }))
+  const startedAt = bench.clock.elapsed()
+  const pass = bench.hapax.chores.reconcile(64)
+  for (const atOnce of [1, 8, 8]) {
+    await expect.poll(() => running).toBe(atOnce)
+    await bench.clock.advance(9_000)
+  }
+  const came = await pass
+  expect(came.filter((one) => one === 'settled')).toHaveLength(17)
+  expect(came.filter((one) => one === 'put_off')).toHaveLength(13)
+  expect(bench.clock.elapsed() - startedAt).toBeLessThan(minute)
+  expect(new Set(asked).size).toBe(17)
 })

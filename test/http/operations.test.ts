@@ -98,6 +98,39 @@ function rides(hapax: Hapax, failures = 0, options = {}) {
   })
 }
 
+describe('an operation that is bound to two routes', () => {
+  const custom = (title: string): Profile => ({
+    ...profiles.ietf,
+    name: 'ours',
+    problem: ({ status }) => ({ mediaType: 'application/json', body: { title, status } }),
+  })
+
+  test('may be bound to the same kind of route again, as an application does that loads its modules anew', async () => {
+    const { hapax } = await workBench()
+    const operation = rides(hapax)
+    const options = () => ({ operation, scope, profile: custom('no'), keepHeaders: ['X-Cost', 'X-Trace'] })
+    for (const _ of [1, 2]) fetchGuard(hapax, options())
+    fetchGuard(hapax, { ...options(), keepHeaders: ['x-trace', 'x-cost'], keyRules: { maxLength: 40 } })
+  })
+
+  test.each([
+    ['another profile', { profile: profiles.stripe }],
+    ['other headers', { keepHeaders: ['X-Cost'] }],
+  ])('is refused for %s: what a worker finishes is written in one way', async (_what, others) => {
+    const { hapax } = await workBench()
+    const operation = rides(hapax)
+    fetchGuard(hapax, { operation, scope })
+    expect(() => fetchGuard(hapax, { operation, scope, ...others })).toThrow(
+      expect.objectContaining({
+        code: 'policy_invalid',
+        message: expect.stringContaining('make an operation for each'),
+      }),
+    )
+    // The first stands.
+    fetchGuard(hapax, { operation, scope })
+  })
+})
+
 describe.each(Object.keys(adapters))('a route of %s that is bound to an operation', (adapter) => {
   test('answers with the same bytes on the first run and on every replay', async () => {
     const bench = await workBench()

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import type { CallMark } from '../../engine/call-store.js'
+import { type CallMark, handedOut } from '../../engine/call-store.js'
 import type { Testimony } from '../../engine/inbox-store.js'
 import { keyOf } from '../../engine/key.js'
 import type { Claim } from '../../engine/record.js'
 import type { Checkpoint } from '../../engine/store.js'
-import { present, same } from '../expect.js'
+import { present, same, verdictOf } from '../expect.js'
 import {
   checkpoint,
   claimed,
@@ -53,6 +53,18 @@ export const calls: Readonly<Record<string, Show>> = {
       assert.equal(await stateOf(stage, 'down-1'), kind)
       assert.equal(present(await store.find(claim)).isBegun, false)
     }
+  },
+
+  'a key that is handed out is found by it, and begins no call: its record may expire': async (stage) => {
+    const { store } = stage
+    const claim = await claimed(store)
+    await store.checkpoint(claim, { ...marking(handedOut('down-1')), recoveryPoint: 'started' })
+    assert.equal(present(await store.find(claim)).isBegun, false)
+    const found = await stage.calls(store).find('down-1')
+    same([found?.call.phase, found?.call.state, found?.record?.key], ['started', 'begun', claim.key])
+    await store.fail(claim, { errorCode: 'handler_failed' })
+    await stage.at(retentionMs)
+    verdictOf(await store.reserve(reservation()), 'reserved')
   },
 
   'a checkpoint that says nothing of a call leaves what is begun': async (stage) => {

@@ -33,6 +33,16 @@ export const doubt: Readonly<Record<string, Show>> = {
     assert.ok(await store.settle(again, { ...settlement({ kind: 'not_landed' }), fence: again.fence }))
   },
 
+  'a doubt that is left to a person keeps its reason, or is given another': async ({ store }) => {
+    const claim = await doubted(store)
+    const left = { generation: 1, fence: claim.fence, looks: 3, afterMs: undefined }
+    assert.equal(await store.postpone(claim, left), true)
+    const before = present(await store.find(claim))
+    same([before.errorCode, before.looks, before.reconcileAfter], [reason.errorCode, 3, undefined])
+    assert.equal(await store.postpone(claim, { ...left, errorCode: 'result_missing' }), true)
+    same(await store.find(claim), { ...before, errorCode: 'result_missing' })
+  },
+
   'a doubt keeps its reason and the time to look at it, and nobody holds it': async ({ store, at, startedAt }) => {
     const claim = await claimed(store)
     const before = present(await store.find(claim))

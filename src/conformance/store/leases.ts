@@ -67,6 +67,7 @@ export const leases: Readonly<Record<string, Show>> = {
     const claim = await claimed(store, { onLeaseOver: 'doubt' })
     const before = present(await store.find(claim))
     await at(leaseMs)
+    same(await store.reserve(reservation()), { kind: 'unknown', reconcileInMs: 0, swept: true })
     same(await store.reserve(reservation()), { kind: 'unknown', reconcileInMs: 0 })
     const { errorCode, ...after } = present(await store.find(claim))
     assert.ok(errorCode)

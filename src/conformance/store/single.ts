@@ -146,7 +146,8 @@ export const single: Readonly<Record<string, Show>> = {
     await claimed(store, { key: another ?? assert.fail(), onLeaseOver: 'doubt' })
     await stage.at(leaseMs)
     for (const key of keys(2)) {
-      same(await once(stage, reservation({ key })), { kind: 'judged', verdict: { kind: 'unknown', reconcileInMs: 0 } })
+      const verdict = { kind: 'unknown', reconcileInMs: 0, ...(key === another && { swept: true }) }
+      same(await once(stage, reservation({ key })), { kind: 'judged', verdict })
       assert.equal(present(await store.find(reservation({ key }))).state, 'unknown')
     }
     assert.equal(await stage.countRows(), 0)

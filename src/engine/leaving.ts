@@ -1,0 +1,27 @@
+import type { Context } from './context.js'
+import { digestHex } from './digest.js'
+import type { StoredRecord } from './record.js'
+
+/** What came of a look at a doubt. */
+export type Reconciled = 'settled' | 'put_off' | 'outage' | 'left_to_operator'
+
+/**
+ * Leaves a doubt to a person, who finds with the record why, and how often it was looked at, the last time included. One that
+ * is left already stays as it is.
+ */
+export async function leave<Tx>(
+  { wholeStore, events }: Context<Tx>,
+  record: StoredRecord,
+  errorCode: string,
+  looks = record.looks,
+): Promise<Reconciled> {
+  const { generation, fence } = record
+  const isLeft = record.reconcileAfter === undefined
+  if (!isLeft && (await wholeStore.postpone(record, { generation, fence, looks, afterMs: undefined, errorCode })))
+    events.emit('left_to_operator', () => ({ ...subjectIn(record), errorCode }))
+  return 'left_to_operator'
+}
+
+export function subjectIn(record: StoredRecord) {
+  return { scope: record.scope, record: digestHex(record), operation: record.operation }
+}
