@@ -1,9 +1,9 @@
 import { CommanderError } from 'commander'
 import { isHapaxError } from '../kernel/errors.js'
-import { isUsage } from './usage.js'
+import { isNothingCompared, isUsage } from './usage.js'
 
 /** What the shell is told. */
-export const exitCodes = { done: 0, failed: 1, usage: 2 } as const
+export const exitCodes = { done: 0, failed: 1, usage: 2, nothingCompared: 3 } as const
 
 /** Says in one line what went wrong, unless it has been said, and gives the exit code. */
 export function reportFailure(error: unknown): number {
@@ -11,6 +11,7 @@ export function reportFailure(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error)
   const code = isHapaxError(error) ? ` (${error.code})` : ''
   console.error(`hapax: ${message.replaceAll(/\s+/g, ' ')}${code}`)
+  if (isNothingCompared(error)) return exitCodes.nothingCompared
   return isUsage(error) || isHapaxError(error, 'store_unknown') ? exitCodes.usage : exitCodes.failed
 }
 

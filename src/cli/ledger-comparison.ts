@@ -1,8 +1,8 @@
 import { type Duration, parseDuration } from '../kernel/duration.js'
-import { type Both, compareLedgers, type LedgerReport } from '../workers/ledger.js'
+import { type Both, compareLedgers, isCompared, type LedgerReport } from '../workers/ledger.js'
 import type { OpenEngine } from './engine.js'
 import { ledgerFile, timeOf } from './ledger-file.js'
-import { namesIn, usage } from './usage.js'
+import { namesIn, nothingCompared, usage } from './usage.js'
 
 export interface ComparisonFlags {
   readonly since?: string
@@ -19,7 +19,7 @@ export interface Comparison {
   readonly open: readonly Both[]
 }
 
-/** Compares with a ledger in a file. Where nothing was compared nothing agrees: that is a failure. */
+/** Compares with a ledger in a file. Where nothing was compared nothing agrees, and nothing differs: that is told as itself. */
 export async function comparison(
   hapax: OpenEngine['hapax'],
   ledger: string,
@@ -27,20 +27,29 @@ export async function comparison(
 ): Promise<Comparison> {
   const landed = namesIn('--landed', flags.landed)
   const operations = namesIn('--operations', flags.operations)
+  const window = windowIn(flags)
   const seen = new Set<string>()
   const open: Both[] = []
+  let lines = 0
+  async function* counted() {
+    for await (const entry of ledgerFile(ledger, landed ?? (flags.testify ? 'all_without_status' : 'all'))) {
+      lines++
+      yield entry
+    }
+  }
   const report = await compareLedgers({
     hapax,
-    ledger: ledgerFile(ledger, landed ?? (flags.testify ? 'all_without_status' : 'all')),
-    ...windowIn(flags),
+    ledger: counted(),
+    ...window,
     ours({ operation }) {
       seen.add(operation)
       return operations?.includes(operation) ?? true
     },
     onOpen: (one) => void open.push(one),
   })
-  if (report.compared.provider === 0) throw nothingCompared(ledger, landed)
-  refuseUnseen(operations ?? [], seen)
+  if (lines === 0) throw nothingCompared(`${ledger} ${emptyBecause(landed)}: nothing was compared.`)
+  refuseUnseen(operations ?? [], seen, 'since' in window || 'until' in window ? 'window' : 'ever')
+  if (!isCompared(report)) throw nothingCompared(nothingHere(ledger, report))
   return { report, open }
 }
 
@@ -63,14 +72,23 @@ function durationOf(text: string): Duration {
   return text as Duration
 }
 
-function nothingCompared(ledger: string, landed: readonly string[] | undefined): Error {
-  const none = landed === undefined ? 'has no keys' : `has no line with the status ${landed.join(' or ')}`
-  return new Error(`${ledger} ${none}: nothing was compared.`)
+function emptyBecause(landed: readonly string[] | undefined): string {
+  return landed === undefined ? 'has no keys' : `has no line with the status ${landed.join(' or ')}`
 }
 
-/** A misspelt name would take everything of ours out of the comparison. Where we have nothing at all nobody can tell. */
-function refuseUnseen(operations: readonly string[], seen: ReadonlySet<string>): void {
+function nothingHere(ledger: string, { pending }: LedgerReport): string {
+  const young = pending.count === 0 ? '' : ` ${pending.count} of ours are younger than --settle.`
+  return `Neither ${ledger} nor we have anything in the time of --since, --until and --settle: nothing was compared.${young}`
+}
+
+/**
+ * A misspelt name would take everything of ours out of the comparison. Where we have nothing at all nobody can tell, and in a
+ * window a name may have had a quiet day: that is only told.
+ */
+function refuseUnseen(operations: readonly string[], seen: ReadonlySet<string>, where: 'window' | 'ever'): void {
   const unseen = operations.find((name) => !seen.has(name))
   if (unseen === undefined || seen.size === 0) return
-  throw usage(`--operations: we have no call and no effect of "${unseen}"; there are ${[...seen].join(', ')}.`)
+  const among = `there are ${[...seen].join(', ')}.`
+  if (where === 'ever') throw usage(`--operations: we have no call and no effect of "${unseen}" to compare; ${among}`)
+  console.error(`hapax: --operations: in this time we have no call and no effect of "${unseen}" to compare; ${among}`)
 }

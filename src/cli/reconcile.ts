@@ -19,9 +19,10 @@ Examples:
 A ledger is CSV with a head, or JSON lines. Columns: key (the downstream key that the provider was sent), and where there
 are any id, amount, status, at. Up to two million keys are held at once, some 300 bytes each; more are compared in shorter
 windows. What is younger than an hour (--settle) is not judged: it may be on its way. Where there are statuses, --testify
-needs --landed. A ledger in which nothing was done is a failure, since nothing was compared.
+needs --landed. Of ours only what began between --since and --until is read, and what the ledger names.
 
-Exit codes: 0 both sides agree, or the pass is done; 1 they do not, or it failed; 2 wrong usage.`
+Exit codes: 0 both sides agree, or the pass is done; 1 they do not, or it failed; 2 wrong usage; 3 nothing was compared: the
+ledger is empty, or nothing of either side lies in the window.`
 
 interface ReconcileFlags extends ComparisonFlags {
   readonly schema?: string

@@ -17,3 +17,14 @@ export function namesIn(flag: string, given: string | undefined): readonly strin
   if (names?.includes('')) throw usage(`${flag} has an empty name; separate names by single commas.`)
   return names
 }
+
+/** There was nothing that could have been compared, which is neither agreement nor a difference. */
+class NothingCompared extends Error {}
+
+export function nothingCompared(message: string): Error {
+  return new NothingCompared(message)
+}
+
+export function isNothingCompared(error: unknown): boolean {
+  return error instanceof NothingCompared
+}

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import type { StoredRecord } from '../engine/record.js'
 import type { Verdict } from '../engine/verdict.js'
 
 /**
@@ -16,10 +15,10 @@ export function verdictOf<K extends Verdict['kind']>(verdict: Verdict, kind: K):
   return verdict
 }
 
-/** The record, known to exist. */
-export function present(record: StoredRecord | undefined): StoredRecord {
-  if (record === undefined) assert.fail('the record is gone')
-  return record
+/** The record, or whatever else it is, known to exist. */
+export function present<T>(found: T | undefined): T {
+  if (found === undefined) assert.fail('it is gone')
+  return found
 }
 
 /** How many of these are of each kind: `{ reserved: 1, in_progress: 49 }`. */

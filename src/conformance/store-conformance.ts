@@ -15,6 +15,7 @@ import { effectSettlements } from './store/effect-settlements.js'
 import { expiry } from './store/expiry.js'
 import { faults } from './store/faults.js'
 import { fencing } from './store/fencing.js'
+import { forgetting, forgettingEffects } from './store/forgetting.js'
 import { housekeeping } from './store/housekeeping.js'
 import { inbox } from './store/inbox.js'
 import { leases } from './store/leases.js'
@@ -80,6 +81,8 @@ const subjects: readonly Subject[] = [
   { subject: 'usage', needs: [], promises: usage },
   { subject: 'waiting', needs: [], promises: waiting },
   { subject: 'calls', needs: ['calls'], promises: calls },
+  { subject: 'forgetting', needs: ['calls'], promises: forgetting },
+  { subject: 'forgetting', needs: ['calls', 'effects', 'transactions'], promises: forgettingEffects },
   { subject: 'bounds', needs: [], promises: bounds },
   { subject: 'transactions', needs: ['transactions'], promises: transactions },
   { subject: 'single', needs: ['single', 'transactions'], promises: single },

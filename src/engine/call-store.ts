@@ -19,7 +19,7 @@ export function isHandedOut(call: CallMark | StoredCall): boolean {
   return 'phase' in call && call.phase === started
 }
 
-/** One call to the outside, found by the downstream key that it carried. It outlives its record. */
+/** One call to the outside, found by the downstream key that it carried. It goes with its record, and not before. */
 export interface StoredCall {
   /** For paging. */
   readonly id: number
@@ -41,10 +41,9 @@ export interface KeptTestimony extends Testimony {
 export interface CallStore {
   find(key: string): Promise<{ readonly call: StoredCall; readonly record: StoredRecord | undefined } | undefined>
   /** Pages in the order in which they began. */
-  list(query: { readonly limit: number; readonly after?: string }): Promise<{
-    readonly calls: readonly StoredCall[]
-    readonly next: string | undefined
-  }>
+  list(query: CallQuery): Promise<{ readonly calls: readonly StoredCall[]; readonly next: string | undefined }>
+  /** Those of up to `limits.page` keys that are calls of ours, in any order. */
+  named(keys: readonly string[]): Promise<readonly StoredCall[]>
   /**
    * Keeps what somebody said. In the same step a record or an effect that is in doubt about it is due for a look, even one that
    * was left to a person: whoever would act on it at once may be gone before.
@@ -52,4 +51,24 @@ export interface CallStore {
   testify(testimony: Testimony): Promise<void>
   /** What was said about these calls, oldest first. */
   testimonies(keys: readonly string[]): Promise<readonly KeptTestimony[]>
+  /**
+   * Looks at up to `limit` testimonies that are older than `keepMs`, and deletes those that name neither a call nor an effect
+   * that is here. The others go with their record or effect, and are not looked at again.
+   */
+  reap(limit: number, keepMs: number): Promise<ReapedTestimonies>
+}
+
+/** Only calls that began from `since` on and before `until`, in milliseconds on the store's clock. */
+export interface CallQuery {
+  readonly since?: number
+  readonly until?: number
+  readonly limit: number
+  /** The `next` of the page before. */
+  readonly after?: string
+}
+
+export interface ReapedTestimonies {
+  readonly deleted: number
+  /** Those that stay: what they are about is here. */
+  readonly passed: number
 }

@@ -5,6 +5,7 @@ import { derivedKey, type Origin } from './downstream-key.js'
 import type { EffectKind, Effects } from './effect-definition.js'
 import type { NewEffect } from './effect-store.js'
 import { jsonText } from './plain.js'
+import type { Policy } from './policy.js'
 import type { EffectOptions } from './work.js'
 
 /** The effects that one phase asks for, until it commits. */
@@ -13,10 +14,17 @@ export interface CollectedEffects {
   readonly all: readonly NewEffect[]
 }
 
+interface Ground {
+  readonly catalogue: Pick<Effects, 'kinds'> | undefined
+  readonly canKeep: boolean
+  /** Of the request that they belong to. */
+  readonly policy: Pick<Policy, 'retentionMs' | 'tombstoneMs'>
+}
+
 export function collectedEffects(
   origin: Origin,
   phase: string,
-  { catalogue, canKeep }: { readonly catalogue: Pick<Effects, 'kinds'> | undefined; readonly canKeep: boolean },
+  { catalogue, canKeep, policy }: Ground,
 ): CollectedEffects {
   const all: NewEffect[] = []
   return {
@@ -26,6 +34,7 @@ export function collectedEffects(
         throw new HapaxError('transaction_unsupported', 'This store has no outbox; effects need one that does.')
       const known = catalogue?.kinds.get(kind)
       if (known === undefined) throw unknownKind(kind, catalogue)
+      refuseLongMemory(known, policy)
       if (all.length === limits.effectsPerPhase) throw tooMany(phase)
       const sequence = all.length + 1
       all.push({
@@ -39,6 +48,19 @@ export function collectedEffects(
       })
     },
   }
+}
+
+/**
+ * A key that we have forgotten begins anew, with the downstream keys of its first time. An effect may be carried out up to the
+ * moment in which its record is buried, so that the tombstone alone must outlive what its provider remembers.
+ */
+function refuseLongMemory(
+  { name, honoursKeyMs = 0 }: EffectKind,
+  { retentionMs, tombstoneMs }: Ground['policy'],
+): void {
+  if (retentionMs === undefined || honoursKeyMs <= tombstoneMs) return
+  const message = `Effect "${name}": its provider remembers keys for longer than a tombstone is kept; raise tombstone in the policy.`
+  throw new HapaxError('phase_invalid', message)
 }
 
 function orderOf({ name, orderBy }: EffectKind, payload: unknown): string | undefined {

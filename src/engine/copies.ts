@@ -22,7 +22,7 @@ export function copyOfAnswer(answer: StoredAnswer): StoredAnswer {
   return { kind: 'kept', status, headers, body: Buffer.from(answer.body) }
 }
 
-export function copyOfTestimony(testimony: KeptTestimony): KeptTestimony {
-  const { result } = testimony
-  return result === undefined ? { ...testimony } : { ...testimony, result: Buffer.from(result) }
+/** Without what a store knows of it besides. */
+export function copyOfTestimony({ downstreamKey, says, result, by, why, at }: KeptTestimony): KeptTestimony {
+  return { downstreamKey, says, ...(result !== undefined && { result: Buffer.from(result) }), by, why, at }
 }

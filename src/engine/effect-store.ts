@@ -154,6 +154,10 @@ export interface EffectStore<Tx> {
   find(id: number): Promise<StoredEffect | undefined>
   findByKey(downstreamKey: string): Promise<StoredEffect | undefined>
   list(query: EffectQuery): Promise<EffectPage>
+  /** Pages through those that were done from `since` on, in milliseconds on the store's clock, in the order in which they were. */
+  done(query: { readonly since: number; readonly limit: number; readonly after?: string }): Promise<EffectPage>
+  /** Those of up to `limits.page` downstream keys that are effects of ours, in any order. */
+  named(downstreamKeys: readonly string[]): Promise<readonly StoredEffect[]>
   /**
    * Makes dead effects ready again, with the same downstream key and their attempts counted anew. Gives those that it changed.
    * With `'anew'`, `firstStartedAt` is counted anew as well: somebody took it upon himself that a provider forgot the key.
@@ -161,7 +165,10 @@ export interface EffectStore<Tx> {
   redrive(ids: readonly number[], keyMemory?: 'anew'): Promise<readonly StoredEffect[]>
   /** Ends dead effects for good. Gives those that it changed. */
   discard(ids: readonly number[]): Promise<readonly StoredEffect[]>
-  /** Deletes up to `limit` effects that have been done or discarded for longer than `keepMs`. */
+  /**
+   * Deletes up to `limit` effects that have been done or discarded for longer than `keepMs`, with what was said about them.
+   * Others go with their record.
+   */
   reap(limit: number, keepMs: number): Promise<number>
 }
 

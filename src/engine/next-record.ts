@@ -48,7 +48,7 @@ export function fresh(
 
 export function claimedAnew(current: StoredRecord, reservation: Reservation, now: number): StoredRecord {
   return {
-    ...retained(leased(current, reservation.leaseMs, now), now),
+    ...retained(leased(keptLonger(current, reservation), reservation.leaseMs, now), now),
     state: stateAfter(current.state, 'resume'),
     fence: current.fence + 1,
     claimId: reservation.claimId,
@@ -59,6 +59,16 @@ export function claimedAnew(current: StoredRecord, reservation: Reservation, now
     reconcileAfter: undefined,
     looks: 0,
     lastRunAt: now,
+  }
+}
+
+/** What an attempt may send is judged by its own policy, so that its record is kept for as long as that says, or longer. */
+function keptLonger(current: StoredRecord, { retentionMs, tombstoneMs }: Reservation): StoredRecord {
+  const isForever = current.retentionMs === undefined || retentionMs === undefined
+  return {
+    ...current,
+    retentionMs: isForever ? undefined : Math.max(current.retentionMs, retentionMs),
+    tombstoneMs: Math.max(current.tombstoneMs, tombstoneMs),
   }
 }
 

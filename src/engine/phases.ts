@@ -307,9 +307,9 @@ export class Phases<Tx> {
   }
 
   #collect(name: string): CollectedEffects {
-    const { context, claim } = this.ground
+    const { context, claim, guarded } = this.ground
     const canKeep = context.wholeStore.effects !== undefined
-    const effects = collectedEffects(claim, name, { catalogue: context.effects, canKeep })
+    const effects = collectedEffects(claim, name, { catalogue: context.effects, canKeep, policy: guarded.policy })
     if (this.#open !== undefined) this.#open = { ...this.#open, effects }
     return effects
   }

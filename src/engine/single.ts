@@ -58,7 +58,11 @@ async function attempt<Tx>(
         if (record.recoveryPoint !== started || record.isBegun) throw halfDone(guarded.policy.name)
         context.events.emit('reserved', () => ({ ...subjectOf(guarded), generation, fence }))
         const canKeep = store.effects !== undefined
-        const effects = collectedEffects(claim, finished, { catalogue: context.effects, canKeep })
+        const effects = collectedEffects(claim, finished, {
+          catalogue: context.effects,
+          canKeep,
+          policy: guarded.policy,
+        })
         const result = await ran(
           context,
           guarded,

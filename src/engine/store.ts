@@ -60,7 +60,12 @@ export interface Store<Tx = never> {
   doubts(query: WaitingQuery & { readonly holdMs: number }): Promise<readonly StoredRecord[]>
   /** Says when a record that nobody holds is looked at next. `false` when it is held, or over, or of another generation. */
   postpone(name: RecordName, plan: Plan): Promise<boolean>
-  /** Buries up to `limit` records past retention and deletes up to `limit` tombstones that stood their time. */
+  /**
+   * Buries up to `limit` records past retention and deletes up to `limit` tombstones that stood their time. With a tombstone,
+   * in the same step, goes all that hangs on its record: calls, effects, and what was said about either. Its downstream keys
+   * are free from then on, and whoever uses the key anew meets nothing of its first time. None is deleted while an effect of
+   * it is not final.
+   */
   reap(limit: number): Promise<Reaped>
 
   find(name: RecordName): Promise<StoredRecord | undefined>

@@ -195,8 +195,11 @@ export function reap(
 ): StoredRecord | 'deleted' | undefined {
   const current = effects === 'final' ? { ...found, hasEffects: false } : found
   if (!isExpired(current, now)) return undefined
-  if (nextState(current.state, 'bury') !== undefined)
-    return { ...idle(current, 'bury'), answer: undefined, answerVersion: undefined, progress: undefined }
+  if (nextState(current.state, 'bury') !== undefined) {
+    const buried = { ...idle(current, 'bury'), answer: undefined, answerVersion: undefined, progress: undefined }
+    // One with effects was not free before now. The last of them may just have shown its key to a provider.
+    return found.hasEffects ? { ...buried, expiresAt: now } : buried
+  }
   const tombstoneUntil = (current.expiresAt ?? Number.POSITIVE_INFINITY) + current.tombstoneMs
   return nextState(current.state, 'delete') === 'none' && now >= tombstoneUntil ? 'deleted' : undefined
 }

@@ -219,6 +219,11 @@ export const workerBounds = {
   keepEffectsMs: 30 * day,
   /** Longer than any provider delivers an event again: the longest seen so far do for days. */
   keepEventsMs: 30 * day,
+  /**
+   * What was said about something that nobody here knows. Longer than a usual record and its tombstone stand, so that what
+   * was said of those has gone with them.
+   */
+  keepTestimoniesMs: 45 * day,
   /** However often a worker is nudged, it leaves this long between two passes: a storm of doubts is no storm of passes. */
   nudgeGapMs: 250,
   /** Entries of a provider's ledger that are held at once: a few hundred megabytes. More are compared in shorter windows. */

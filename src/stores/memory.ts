@@ -37,7 +37,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     return next !== undefined
   }
 
-  const { mark, ...calls } = memoryCalls(
+  const { mark, forget, ...calls } = memoryCalls(
     () => clock.now(),
     (name) => {
       const record = get(name)
@@ -100,8 +100,11 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       return { expiresAt: next.expiresAt }
     },
     async release(claim) {
-      const next = transitions.release(get(claim), claim)
-      return next === 'deleted' ? records.delete(address(claim)) : write(next)
+      const current = get(claim)
+      const next = transitions.release(current, claim)
+      if (next !== 'deleted' || current === undefined) return write(next === 'deleted' ? undefined : next)
+      forget(current.id, 'stay')
+      return records.delete(address(claim))
     },
     async fail(claim, failure) {
       return write(transitions.fail(get(claim), claim, failure, clock.now()))
@@ -147,6 +150,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
         const next = transitions.reap(record, now)
         if (next === 'deleted' && deleted < most) {
           records.delete(address(record))
+          forget(record.id, 'go')
           deleted++
         } else if (next !== undefined && next !== 'deleted' && buried < most) {
           put(next)

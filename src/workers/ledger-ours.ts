@@ -17,10 +17,54 @@ export interface OurEntry {
   readonly at: number
 }
 
-/** Every call and every effect that we know of, a page at a time. */
-export async function* oursIn<Tx>({ calls, outbox }: Pick<Engine<Tx>, 'calls' | 'outbox'>): AsyncGenerator<OurEntry> {
-  if (calls !== undefined) for await (const page of paged(calls.list)) yield* page.calls.map(callEntry)
-  if (outbox !== undefined) for await (const page of paged(outbox.list)) yield* page.effects.map(effectEntry)
+type Ours<Tx> = Pick<Engine<Tx>, 'calls' | 'outbox'>
+
+/** From then on and before then, in milliseconds. */
+export interface Window {
+  readonly since: number
+  readonly until: number
+}
+
+/**
+ * Of the calls and effects whose time lies in a window, those that a ledger must have something to say about: all calls, and
+ * of the effects those that were done or are in doubt. A page at a time, each by an index, so that what lies outside of the
+ * window costs nothing, save for effects that were done since.
+ */
+export async function* oursIn<Tx>({ calls, outbox }: Ours<Tx>, window: Window): AsyncGenerator<OurEntry> {
+  const since = Math.max(0, window.since)
+  const { until } = window
+  if (calls !== undefined) {
+    const listed = paged((page) => calls.list({ since, ...(Number.isFinite(until) && { until }), ...page }))
+    for await (const page of listed) yield* page.calls.map(callEntry)
+  }
+  if (outbox === undefined) return
+  // One that was carried out in the window was done in it, or later.
+  for await (const page of paged((page) => outbox.done({ since, ...page }))) yield* within(page.effects, window)
+  for await (const page of paged((page) => outbox.list({ state: 'unknown', ...page })))
+    yield* within(page.effects, window)
+}
+
+/** Those of these keys that are ours, whenever they were. */
+export async function* oursNamed<Tx>({ calls, outbox }: Ours<Tx>, keys: Iterable<string>): AsyncGenerator<OurEntry> {
+  for (const some of batches(keys, limits.page)) {
+    yield* ((await calls?.named(some)) ?? []).map(callEntry)
+    yield* ((await outbox?.named(some)) ?? []).map(effectEntry)
+  }
+}
+
+function within(effects: readonly StoredEffect[], { since, until }: Window): readonly OurEntry[] {
+  return effects.map(effectEntry).filter(({ at }) => at >= since && at < until)
+}
+
+function* batches(keys: Iterable<string>, size: number): Generator<readonly string[]> {
+  let some: string[] = []
+  for (const key of keys) {
+    some.push(key)
+    if (some.length < size) continue
+    yield some
+    some = []
+  }
+  if (some.length > 0) yield some
 }
 
 async function* paged<Page extends { readonly next: string | undefined }>(

@@ -2,7 +2,7 @@ import type { Engine } from '../engine/engine.js'
 import { type Duration, parseDuration } from '../kernel/duration.js'
 import { HapaxError } from '../kernel/errors.js'
 import { workerBounds } from '../kernel/limits.js'
-import { type OurEntry, oursIn } from './ledger-ours.js'
+import { type OurEntry, oursIn, oursNamed, type Window } from './ledger-ours.js'
 import { refuse } from './options.js'
 
 /** One thing that a provider says it has done. Times are milliseconds since 1970. */
@@ -20,7 +20,10 @@ export interface LedgerOptions<Tx> {
   readonly hapax: Pick<Engine<Tx>, 'calls' | 'outbox' | 'clock' | 'open'>
   /** What the provider has, in any order. It is read once, and held: `workerBounds.ledgerEntries` at most. */
   readonly ledger: AsyncIterable<LedgerEntry> | Iterable<LedgerEntry>
-  /** Only what began, or was done, from then on and before then is judged. Everything is compared with. */
+  /**
+   * Only what began, or was done, from then on and before then is judged, and read. What the ledger has besides is looked up by
+   * its key: it is not unknown to us because we began it at another time.
+   */
   readonly since?: number
   readonly until?: number
   /** What is younger than this may still be on its way and is not judged. Default `'1h'`. */
@@ -33,6 +36,7 @@ export interface LedgerOptions<Tx> {
 
 /** Both directions. Of each kind the first are listed, and all are counted. */
 export interface LedgerReport {
+  /** What lies in the window, on each side, save for what is younger than `settle` and only one side has. */
   readonly compared: { readonly provider: number; readonly ours: number }
   /** The provider has it, and we know nothing of it. */
   readonly orphans: Differences<LedgerEntry>
@@ -69,26 +73,27 @@ export interface Differences<T> {
  */
 export async function compareLedgers<Tx>(options: LedgerOptions<Tx>): Promise<LedgerReport> {
   const { hapax, ours: isTheirs = () => true } = options
-  const placeOf = judging(options)
+  const { window, placeOf } = judging(options)
   const doubled = differences<LedgerEntry>()
   const theirs = await held(options.ledger, doubled)
-  const compared = { provider: theirs.size, ours: 0 }
+  const compared = { provider: 0, ours: 0 }
   const missing = differences<OurEntry>()
   const open = differences<Both>()
   const contradicted = differences<Both>()
   const unconfirmed = differences<OurEntry>()
   const pending = differences<OurEntry>()
 
-  await hapax.open()
-  for await (const ours of oursIn(hapax)) {
+  function judge(ours: OurEntry): void {
     const entry = theirs.get(ours.key)
     // Whoever filters says whose they are; a key that is in the ledger is the provider's, whatever the filter says.
-    if (!isTheirs(ours) && entry === undefined) continue
-    compared.ours++
+    if (!isTheirs(ours) && entry === undefined) return
     theirs.delete(ours.key)
     const place = placeOf(ours.at)
     if (place === 'young' && entry === undefined && ours.says === 'open') pending.add(ours)
-    if (place !== 'judged') continue
+    if (place === 'outside' || (place === 'young' && entry === undefined)) return
+    compared.ours++
+    if (entry !== undefined) compared.provider++
+    if (place === 'young') return
     if (entry === undefined) {
       if (ours.says === 'landed') missing.add(ours)
       else if (ours.says === 'open') unconfirmed.add(ours)
@@ -97,8 +102,17 @@ export async function compareLedgers<Tx>(options: LedgerOptions<Tx>): Promise<Le
       options.onOpen?.({ ours, theirs: entry })
     } else if (ours.says === 'not_landed') contradicted.add({ ours, theirs: entry })
   }
+
+  await hapax.open()
+  for await (const ours of oursIn(hapax, window)) judge(ours)
+  // What is left was begun at another time, or needs no word of the provider's, or is not ours.
+  for await (const ours of oursNamed(hapax, [...theirs.keys()])) judge(ours)
   const orphans = differences<LedgerEntry>()
-  for (const entry of theirs.values()) if (entry.at === undefined || placeOf(entry.at) === 'judged') orphans.add(entry)
+  for (const entry of theirs.values()) {
+    if (entry.at !== undefined && placeOf(entry.at) !== 'judged') continue
+    compared.provider++
+    orphans.add(entry)
+  }
   return {
     compared,
     orphans: orphans.all(),
@@ -116,17 +130,30 @@ export function agree({ orphans, missing, open, contradicted, unconfirmed, doubl
   return [orphans, missing, open, contradicted, unconfirmed, doubled].every(({ count }) => count === 0)
 }
 
+/** Whether anything was compared at all. Where nothing was, nothing agrees either. */
+export function isCompared({ compared, doubled }: LedgerReport): boolean {
+  return compared.provider + compared.ours + doubled.count > 0
+}
+
 type Place = 'outside' | 'young' | 'judged'
 
-function judging<Tx>({ hapax, since, until, settle }: LedgerOptions<Tx>): (at: number) => Place {
+interface Judging {
+  readonly window: Window
+  readonly placeOf: (at: number) => Place
+}
+
+function judging<Tx>({ hapax, since, until, settle }: LedgerOptions<Tx>): Judging {
   const settleMs = settle === undefined ? workerBounds.ledgerSettleMs : parseDuration(settle, 'settle')
   const from = since ?? Number.NEGATIVE_INFINITY
   const to = until ?? Number.POSITIVE_INFINITY
   if (!(from < to)) refuse('compareLedgers(): since must be before until.')
   const settledAt = hapax.clock.now() - settleMs
-  return (at) => {
-    if (at < from || at >= to) return 'outside'
-    return at > settledAt ? 'young' : 'judged'
+  return {
+    window: { since: from, until: to },
+    placeOf(at) {
+      if (at < from || at >= to) return 'outside'
+      return at > settledAt ? 'young' : 'judged'
+    },
   }
 }
 

@@ -30,8 +30,11 @@ export function reaper<Tx>(host: WorkersHost<Tx>, options: ReaperOptions = {}): 
       const { buried, deleted } = await host.chores.reap(batch)
       const effects = (await host.outbox?.reap(batch, keepEffectsMs)) ?? 0
       const events = (await host.inbox?.reap(batch, keepEventsMs)) ?? 0
-      const isFull = [buried, deleted, effects, events].some((count) => count === batch)
-      return { did: did({ buried, deleted, effects, events }), left: isFull ? 'more' : 'nothing' }
+      const said = await host.calls?.reap(batch, workerBounds.keepTestimoniesMs)
+      const testimonies = said?.deleted ?? 0
+      const looked = testimonies + (said?.passed ?? 0)
+      const isFull = [buried, deleted, effects, events, looked].some((count) => count === batch)
+      return { did: did({ buried, deleted, effects, events, testimonies }), left: isFull ? 'more' : 'nothing' }
     },
   })
 }

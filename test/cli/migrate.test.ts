@@ -13,7 +13,11 @@ const { bin, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'ut
 
 test('hapax migrate creates the file, and the second time finds it up to date', async () => {
   const { path, hapax } = given()
-  expect(hapax('migrate', path)).toEqual({ code: 0, stdout: 'applied 0001-records\napplied 0002-work\n', stderr: '' })
+  expect(hapax('migrate', path)).toEqual({
+    code: 0,
+    stdout: 'applied 0001-records\napplied 0002-work\napplied 0003-reaping\n',
+    stderr: '',
+  })
   expect(hapax('migrate', path)).toEqual({ code: 0, stdout: 'already up to date at version 2\n', stderr: '' })
   const store = sqliteStore({ path, migrate: 'never' })
   await store.open()
@@ -24,7 +28,7 @@ test('a dry run says what would be applied and changes nothing', () => {
   const { path, hapax } = given()
   expect(hapax('migrate', path, '--dry-run')).toEqual({
     code: 0,
-    stdout: 'would apply 0001-records\nwould apply 0002-work\n',
+    stdout: 'would apply 0001-records\nwould apply 0002-work\nwould apply 0003-reaping\n',
     stderr: '',
   })
   expect(existsSync(path)).toBe(false)
@@ -39,13 +43,15 @@ test('with --json a script reads one object', () => {
     from: 0,
     to: 2,
     dryRun: false,
-    migrations: ['0001-records', '0002-work'],
+    migrations: ['0001-records', '0002-work', '0003-reaping'],
   })
 })
 
 test('a database may be named by a path or a URL', () => {
   const { path, hapax } = given()
-  expect(hapax('migrate', `sqlite:${path}`).stdout).toBe('applied 0001-records\napplied 0002-work\n')
+  expect(hapax('migrate', `sqlite:${path}`).stdout).toBe(
+    'applied 0001-records\napplied 0002-work\napplied 0003-reaping\n',
+  )
   for (const name of [
     path,
     'hapax.db',

@@ -166,12 +166,12 @@ test.each([
     ['--landed', 'setled,captured'],
     'day.csv has no line with the status setled or captured: nothing was compared.',
   ],
-])('a ledger with %s agrees with nobody: exit 1', async (_name, text, flags, message) => {
+])('a ledger with %s agrees with nobody: exit 3', async (_name, text, flags, message) => {
   const { directory, perform } = await application()
   await perform('paid-1', 'works')
   writeFileSync(join(directory, 'day.csv'), text)
   const said = hapax(['reconcile', './hapax.mjs', '--ledger', 'day.csv', ...flags], directory)
-  expect(said).toEqual({ code: 1, stdout: '', stderr: `hapax: ${message}\n` })
+  expect(said).toEqual({ code: 3, stdout: '', stderr: `hapax: ${message}\n` })
 })
 
 test('an operation that nothing of ours belongs to is a misspelling: exit 2; one that is known is compared', async () => {
@@ -182,9 +182,41 @@ test('an operation that nothing of ours belongs to is a misspelling: exit 2; one
   expect(hapax([...args, 'payments.creat'], directory)).toEqual({
     code: 2,
     stdout: '',
-    stderr: 'hapax: --operations: we have no call and no effect of "payments.creat"; there are payments.create.\n',
+    stderr:
+      'hapax: --operations: we have no call and no effect of "payments.creat" to compare; there are payments.create.\n',
   })
   expect(hapax([...args, 'payments.create'], directory).code).toBe(0)
+})
+
+test('a window in which neither side has anything is not agreement, and says so: exit 3', async () => {
+  const { directory, perform, keys } = await application()
+  await perform('paid-1', 'works')
+  const [paid] = await keys()
+  writeFileSync(join(directory, 'day.csv'), `key,at\n${paid},2026-01-01\nwhose,2026-01-01\n`)
+  const args = ['reconcile', './hapax.mjs', '--ledger', 'day.csv', '--settle', '0ms']
+  expect(hapax([...args, '--since', '2999-01-01'], directory)).toEqual({
+    code: 3,
+    stdout: '',
+    stderr:
+      'hapax: Neither day.csv nor we have anything in the time of --since, --until and --settle: nothing was compared.\n',
+  })
+  expect(hapax([...args, '--json', '--until', '1999-01-01'], directory)).toMatchObject({ code: 3, stdout: '' })
+  const ofTheDay = hapax([...args, '--since', '2026-01-01', '--until', '2026-01-02'], directory)
+  expect(ofTheDay).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('1 the provider has, and we know nothing'),
+  })
+})
+
+test('in a window an operation may have had a quiet day, which is told, and a doubt in it is found', async () => {
+  const { directory, perform, keys } = await application()
+  await perform('paid-1', 'works')
+  writeFileSync(join(directory, 'day.csv'), `key\n${(await keys())[0]}\n`)
+  const args = ['reconcile', './hapax.mjs', '--ledger', 'day.csv', '--settle', '0ms', '--since', '2020-01-01']
+  expect(hapax([...args, '--operations', 'rides.create,payments.create'], directory)).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^hapax: --operations: in this time .* "rides\.create" .* payments\.create\.\n$/),
+  })
 })
 
 test('a doubt that the provider does not have is told: exit 0 while it is young, 1 once it had the time to be there', async () => {

@@ -12,6 +12,12 @@ import { sqliteHarness } from './sqlite-harness.js'
  */
 const allowed = {
   memory: [
+    'with a tombstone go its effects and what was said about them, and the key may write the same ones anew',
+    'a record is neither buried nor deleted before its effects are final, however late',
+    'a tombstone stands its whole time from when its last effect was final, which may be late',
+    'with an effect that is reaped by itself goes what was said about it, and its record stays',
+    'what was said about an effect that is here stays, however old',
+    'those that were done are listed by when they were, from a time on, page by page',
     'a transaction that completes shows its row and its answer together',
     'a transaction that ends a phase shows its row and its recovery point together',
     'until it commits, nobody else sees anything of a transaction',

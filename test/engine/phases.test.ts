@@ -429,6 +429,22 @@ describe('a phase whose commit was cut off', () => {
 })
 
 describe('the effects of a phase', () => {
+  test('are refused whose provider remembers keys for longer than a tombstone stands', async () => {
+    const remembering = definitions({ 'receipt.send': { call: () => ({ sent: true }), honoursKeyFor: '48h' } })
+    const send: Handler = async (work) => work.commit(async ({ effect }) => effect('receipt.send', { to: 'ann' }))
+    const short = await workBench({ effects: remembering }, { tombstone: '47h' })
+    expect(await refused(short, send)).toBe('phase_invalid')
+    expect(await short.record()).toMatchObject({ state: 'failed_retryable' })
+    const single = short.hapax.policy({ name: 'rides.single', mode: 'transaction', tombstone: '47h' })
+    expect(await rejection(short.hapax.run({ ...request, key: 's', policy: single }, send))).toMatchObject({
+      code: 'phase_invalid',
+    })
+    const long = await workBench({ effects: remembering }, { tombstone: '48h' })
+    await run(long, send)
+    const forever = await workBench({ effects: remembering }, { tombstone: '0s', retention: 'forever' })
+    await run(forever, send)
+  })
+
   const effects = definitions({ 'receipt.send': { call: () => ({ sent: true }) } })
   const written = async ({ store }: WorkBench) =>
     (await store.effects.list({ limit: 10 })).effects.map(({ kind, phase, sequence }) => [kind, phase, sequence])

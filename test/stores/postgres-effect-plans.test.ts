@@ -41,7 +41,6 @@ onPostgres('on an outbox of 200,000 effects', (url) => {
     ['somebody testifies', 'testify'],
     ['the dead are listed', 'list'],
     ['the dead are redriven', 'redrive'],
-    ['the reaper deletes', 'reap'],
   ])('when %s, no table is read through', async (_, statement) => {
     const plan = await planOf(given, sent[statement])
     expect(scansOf(plan).length).toBeGreaterThan(0)
@@ -78,7 +77,6 @@ async function statementsOf({ owner, schema }: FreshSchema): Promise<Record<stri
     testify: () => calls.testify({ downstreamKey: 'down-7', says: 'landed', by: 'operator:ann', why: 'the bill' }),
     list: () => effects.list({ state: 'dead', limit: 100 }),
     redrive: () => effects.redrive([first.id]),
-    reap: () => effects.reap(100, 1_000),
   }
   const statements: Record<string, Sent | undefined> = {}
   for (const [name, step] of Object.entries(steps)) {

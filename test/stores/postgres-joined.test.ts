@@ -119,6 +119,53 @@ function declare<Tx>(url: string, library: ClientLibrary<Tx>, begins: Begins<Tx>
       expect(await again()).toMatchObject({ kind: 'judged', verdict: { kind: 'completed' } })
     })
 
+    test('a handler that goes on after its request has ended writes nothing into the transaction of the caller', async () => {
+      const { ride, single } = await given()
+      await begins(async (tx) => {
+        let handed: Tx | undefined
+        const body = (step: () => SingleStep<number>) => async (at: SingleAttempt<Tx>) => {
+          handed = at.tx
+          await ride(at.tx, 'of the request')
+          return step()
+        }
+        const givenUp = single(
+          tx,
+          body(() => {
+            throw new Error('its time is over')
+          }),
+        )
+        await expect(givenUp).rejects.toThrow('its time is over')
+        await expect(ride(handed as Tx, 'too late')).rejects.toMatchObject({ code: 'transaction_ended' })
+        await single(
+          tx,
+          body(() => answered),
+        )
+        await expect(ride(handed as Tx, 'too late')).rejects.toMatchObject({ code: 'transaction_ended' })
+        await ride(tx, 'of the caller')
+      })
+      expect(await bench.rides()).toEqual(['of the caller', 'of the request'])
+    })
+
+    test.each(['answers', 'undoes its rows', 'throws'])('a request that %s leaves no savepoint behind', async (way) => {
+      const { ride, single } = await given()
+      const undone = begins(async (tx) => {
+        const joined = single(tx, async (at) => {
+          await ride(at.tx, 'of the request')
+          if (way === 'throws') throw new Error('gave up')
+          return { ...answered, rows: way === 'answers' ? 'keep' : 'undo' }
+        })
+        await joined.catch(() => undefined)
+        // The last ones are how postgres.js calls its own.
+        for (const savepoint of ['hapax_single', 'hapax_rows', 's0', 's1']) {
+          await library.say(tx, 'SAVEPOINT probe')
+          await expect(library.say(tx, `RELEASE SAVEPOINT ${savepoint}`)).rejects.toMatchObject({ code: '3B001' })
+          await library.say(tx, 'ROLLBACK TO SAVEPOINT probe')
+        }
+        throw new Error('looked')
+      })
+      await expect(undone).rejects.toThrow(/looked|does not exist/)
+    })
+
     test('what is no transaction is refused', async () => {
       const { single } = await given()
       const refused = single({} as Tx, async () => answered)

@@ -110,5 +110,31 @@ function declare<Tx>(url: string, tool: ToolFixture<Tx>): void {
       expect(await rides()).toEqual(['joined'])
       expect(await outside.find(name)).toMatchObject({ state: 'completed' })
     })
+
+    test('a handler that goes on after its request has ended, or was given up, writes nothing into the transaction of the caller', async () => {
+      const { store, handle, ride, rides } = await given()
+      const late: Promise<unknown>[] = []
+      await begins(handle)(async (tx) => {
+        const handed: Tx[] = []
+        const joined = (rows: 'keep' | 'undo' | 'throw') =>
+          store.single(
+            reservation({ ...name }),
+            async (at) => {
+              handed.push(at.tx)
+              await ride(at.tx, rows)
+              if (rows === 'throw') throw new Error('its time is over')
+              return { value: 7, rows, completion: completion() }
+            },
+            tx,
+          )
+        await expect(joined('throw')).rejects.toThrow('its time is over')
+        await joined('keep')
+        for (const gone of handed) late.push(ride(gone, 'too late').catch((error: unknown) => error))
+        expect(handed).toHaveLength(2)
+        for (const told of await Promise.all(late)) expect(String(told)).toMatch(/transaction is over|ended|late/i)
+        await ride(tx as Tx, 'of the caller')
+      })
+      expect(await rides()).toEqual(['keep', 'of the caller'])
+    })
   })
 }

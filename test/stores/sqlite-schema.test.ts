@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { migrateSqlite } from 'hapax/sqlite'
 import { expect, test } from 'vitest'
 import { completion } from '../../dist/conformance/given.js'
+import { callQueries } from '../../src/stores/sqlite/calls/call-queries.js'
 import { effectQueries } from '../../src/stores/sqlite/effects/effect-queries.js'
 import { migrations } from '../../src/stores/sqlite/migrations/index.js'
 import { recordQueries } from '../../src/stores/sqlite/record-queries.js'
@@ -15,6 +16,7 @@ import { freshPath, looking, openStore } from './sqlite-fixtures/given.js'
 const released = {
   '0001-records': '7110fc97a955d99933e22443855b4b0a7f9e345bb6274e589c1e61a4924be95a',
   '0002-work': '142ff28d1491ed34658cecbfda1a0c8c717c9c1a46d18327d5591925660c706f',
+  '0003-reaping': '43e91a97d5eff358f7db7023e0cf2328e5c93ed4fa26e0e947eb3dae121a19c3',
 }
 
 test('no released migration was edited, and each has the next number', () => {
@@ -57,19 +59,29 @@ test.each([
   ['a record is found', recordQueries.find, 'hapax_records_digest'],
   ['the sweeper looks', recordQueries.overdue, 'hapax_records_open'],
   ['the reconciler looks', recordQueries.doubts(['a']), 'hapax_records_doubts'],
-  ['the reaper deletes', recordQueries.forgotten, 'hapax_records_tombstones'],
   ['a tenant is listed', recordQueries.list({ scope: 'acme' as never }), 'hapax_records_scope'],
 ])('when %s, only the index is walked', async (_, sql, index) => {
   const path = freshPath()
   await migrateSqlite({ path })
-  const plan = looking(path, (database) =>
-    database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(Array.from(sql.matchAll(/\?/g), () => 1)),
-  )
+  const plan = looking(path, (database) => database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(parametersOf(sql)))
   expect(plan).toHaveLength(1)
   expect(plan).toMatchObject([{ detail: expect.stringContaining(`USING INDEX ${index} `) }])
 })
 
 test.each([
+  ['the reaper deletes', recordQueries.forgotten, ['hapax_records_tombstones', 'hapax_effect_states_open']],
+  ['calls go with their record', callQueries.removeOf, ['hapax_calls_record']],
+  ['effects go with their record', effectQueries.of, ['sqlite_autoindex_hapax_effects_2']],
+  ['testimonies go with what they are about', callQueries.removeTestimonies, ['hapax_testimonies_key']],
+  [
+    'old testimonies are looked at',
+    callQueries.oldTestimonies,
+    ['hapax_testimonies_said', 'sqlite_autoindex_hapax_calls_1', 'sqlite_autoindex_hapax_effects_1'],
+  ],
+  ['calls of a window are listed', callQueries.list, ['hapax_calls_begun']],
+  ['calls are found by their keys', callQueries.named, ['sqlite_autoindex_hapax_calls_1']],
+  ['effects that were done are listed', effectQueries.done, ['hapax_effect_states_final']],
+  ['effects are found by their keys', effectQueries.withKeys, ['sqlite_autoindex_hapax_effects_1']],
   ['the reaper buries', recordQueries.expired, ['hapax_records_expires', 'hapax_effect_states_open']],
   ['the resumer looks', recordQueries.interrupted(['a']), ['hapax_records_resumable', 'hapax_records_failed']],
   [
@@ -90,11 +102,11 @@ test.each([
   const path = freshPath()
   await migrateSqlite({ path })
   const plan = looking(path, (database) =>
-    database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(Array.from(sql.matchAll(/\?/g), () => 1)),
+    database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(parametersOf(sql)),
   ) as readonly { readonly detail: string }[]
-  const walks = plan.filter(({ detail }) => /^(SEARCH|SCAN) (hapax|[seb]\b)/.test(detail))
+  const walks = plan.filter(({ detail }) => /^(SEARCH|SCAN) (hapax|[sebtc]\b)/.test(detail))
   const others = walks.filter(({ detail }) => !detail.includes('USING INTEGER PRIMARY KEY'))
-  expect(others.map(({ detail }) => /USING INDEX (\w+)/.exec(detail)?.[1])).toEqual(indexes)
+  expect(others.map(({ detail }) => /USING (?:COVERING )?INDEX (\w+)/.exec(detail)?.[1])).toEqual(indexes)
 })
 
 test('when a tenant is counted, two ranges of one index are walked', async () => {
@@ -109,3 +121,8 @@ test('when a tenant is counted, two ranges of one index are walked', async () =>
     'SEARCH hapax_records USING INDEX hapax_records_scope (scope_id>? AND scope_id<?)',
   ])
 })
+
+/** One for each, and one that a list can be read from. */
+function parametersOf(sql: string): readonly unknown[] {
+  return [...new Set(Array.from(sql.matchAll(/\?\d*/g), ([mark], index) => (mark === '?' ? index : mark)))].map(() => 1)
+}

@@ -23,7 +23,8 @@ function holding(...calls: readonly StoredCall[]) {
     const from = Number(after)
     return { calls: calls.slice(from, from + 2), next: from + 2 < calls.length ? String(from + 2) : undefined }
   }
-  return { calls: { list } as never, outbox: undefined, clock: manualClock(now), open: async () => {} }
+  const named = async (keys: readonly string[]) => calls.filter(({ key }) => keys.includes(key))
+  return { calls: { list, named } as never, outbox: undefined, clock: manualClock(now), open: async () => {} }
 }
 
 const compare = (

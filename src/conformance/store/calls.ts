@@ -16,11 +16,10 @@ import {
   reservation,
   retentionMs,
   settlement,
-  tombstoneMs,
 } from '../given.js'
 import type { Show, Stage } from '../stage.js'
 
-/** Calls to the outside: found by the key that they carried, long after their record is gone, with all that was said. */
+/** Calls to the outside: found by the key that they carried, with all that was said. */
 export const calls: Readonly<Record<string, Show>> = {
   'a call that begins with a checkpoint is found by its key, with its record': async (stage) => {
     const { store, startedAt } = stage
@@ -143,20 +142,33 @@ export const calls: Readonly<Record<string, Show>> = {
     same(seen, names)
   },
 
-  'a call outlives its record, and so does what was said about it': async (stage) => {
+  'calls are listed by when they began, from a time on and before another, also page by page': async (stage) => {
+    const { store, startedAt } = stage
+    for (const [index, key] of keys(6).entries()) {
+      await stage.at(index * 1_000)
+      await store.checkpoint(await claimed(store, { key }), marking(begun(`down-${index}`)))
+    }
+    const listed = async (query: { since?: number; until?: number; after?: string; limit?: number }) => {
+      const page = await stage.calls(store).list({ limit: 10, ...query })
+      return { keys: page.calls.map(({ key }) => key), next: page.next }
+    }
+    const window = { since: startedAt + 1_000, until: startedAt + 4_000 }
+    same(await listed(window), { keys: ['down-1', 'down-2', 'down-3'], next: undefined })
+    same((await listed({ since: startedAt + 4_000 })).keys, ['down-4', 'down-5'])
+    same((await listed({ until: startedAt + 1_000 })).keys, ['down-0'])
+    const first = await listed({ ...window, limit: 2 })
+    same(first.keys, ['down-1', 'down-2'])
+    same((await listed({ ...window, limit: 2, after: present(first.next) })).keys, ['down-3'])
+  },
+
+  'of some keys those are found that are calls of ours': async (stage) => {
     const { store } = stage
     const claim = await claimed(store)
-    await store.checkpoint(claim, marking(begun()))
-    await store.checkpoint(claim, marking({ kind: 'landed', key: 'down-1' }))
-    await store.complete(claim, completion())
-    await stage.calls(store).testify(landed)
-    await stage.at(retentionMs)
-    await store.reap(10)
-    await stage.at(retentionMs + tombstoneMs)
-    same(await store.reap(10), { buried: 0, deleted: 1 })
-    const found = await stage.calls(store).find('down-1')
-    same([found?.call.state, found?.record], ['landed', undefined])
-    assert.equal((await stage.calls(store).testimonies(['down-1'])).length, 1)
+    for (const key of ['down-1', 'down-2', 'down-3']) await store.checkpoint(claim, marking(begun(key)))
+    const found = await stage.calls(store).named(['down-3', 'whose', 'down-1'])
+    same(found.map(({ key }) => key).sort(), ['down-1', 'down-3'])
+    same(found[0], (await stage.calls(store).find(present(found[0]).key))?.call)
+    same(await stage.calls(store).named([]), [])
   },
 
   'what somebody says is kept, whatever the state of the record, and before there is a call': async (stage) => {

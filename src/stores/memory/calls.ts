@@ -1,4 +1,5 @@
-import type { CallMark, CallStore, KeptTestimony } from '../../engine/call-store.js'
+import { afterOf, placeAfter } from '../../engine/call-place.js'
+import type { CallMark, CallStore, KeptTestimony, StoredCall } from '../../engine/call-store.js'
 import { copyOfTestimony } from '../../engine/copies.js'
 import { boundedLimit } from '../../engine/limit.js'
 import { type MarkedCall, marked } from '../../engine/marked-call.js'
@@ -8,6 +9,12 @@ import { limits } from '../../kernel/limits.js'
 /** The calls of a memory store: marked with their record, and found by the key that they carried. */
 export interface MemoryCalls extends CallStore {
   mark(record: StoredRecord, call: CallMark): void
+  /** What hangs on a record that is deleted goes with it. */
+  forget(recordId: number, testimonies: 'stay' | 'go'): void
+}
+
+interface Said extends KeptTestimony {
+  readonly isKnown?: boolean
 }
 
 export function memoryCalls(
@@ -17,7 +24,7 @@ export function memoryCalls(
   makeDue: (name: RecordName) => void,
 ): MemoryCalls {
   const calls = new Map<string, MarkedCall>()
-  const said: KeptTestimony[] = []
+  let said: Said[] = []
   let lastId = 0
 
   return {
@@ -31,11 +38,32 @@ export function memoryCalls(
       const record = findRecord(kept.name)
       return { call: { ...kept.call }, record: record?.id === kept.recordId ? record : undefined }
     },
-    async list({ limit, after }) {
+    forget(recordId, testimonies) {
+      const gone = new Set([...calls.values()].filter((kept) => kept.recordId === recordId).map(({ call }) => call.key))
+      for (const key of gone) calls.delete(key)
+      if (testimonies === 'go') said = said.filter(({ downstreamKey }) => !gone.has(downstreamKey))
+    },
+    async list({ since, until, limit, after }) {
       const size = boundedLimit(limit, limits.page)
-      const found = [...calls.values()].map(({ call }) => ({ ...call })).filter(({ id }) => id > Number(after ?? 0))
+      const found = [...calls.values()]
+        .map(({ call }) => ({ ...call }))
+        .filter(({ begunAt }) => begunAt >= (since ?? begunAt) && (until === undefined || begunAt < until))
+        .sort(byBeginning)
+        .filter((call) => after === undefined || byBeginning(call, placeAfter(after)) > 0)
       const page = found.slice(0, size)
-      return { calls: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
+      return { calls: page, next: found.length > size ? afterOf(page) : undefined }
+    },
+    async named(keys) {
+      return keys.flatMap((key) => calls.get(key)?.call ?? []).map((call) => ({ ...call }))
+    },
+    async reap(limit, keepMs) {
+      const until = now() - keepMs
+      const old = said.filter(({ at, isKnown }) => isKnown !== true && at <= until)
+      const looked = new Set(old.slice(0, boundedLimit(limit, limits.batch)))
+      const isKnown = ({ downstreamKey }: Said) => calls.has(downstreamKey)
+      said = said.flatMap((one) => (looked.has(one) ? (isKnown(one) ? [{ ...one, isKnown: true }] : []) : [one]))
+      const deleted = [...looked].filter((one) => !isKnown(one)).length
+      return { deleted, passed: looked.size - deleted }
     },
     async testify(testimony) {
       said.push(copyOfTestimony({ ...testimony, at: now() }))
@@ -46,4 +74,8 @@ export function memoryCalls(
       return said.filter(({ downstreamKey }) => keys.includes(downstreamKey)).map(copyOfTestimony)
     },
   }
+}
+
+function byBeginning(a: Pick<StoredCall, 'begunAt' | 'id'>, b: Pick<StoredCall, 'begunAt' | 'id'>): number {
+  return a.begunAt - b.begunAt || a.id - b.id
 }

@@ -113,7 +113,7 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
       try {
         await say(client, `BEGIN ${isolation}; ${transactionSettings(use)}`)
         const session = {
-          tx: guarded(client, progress, silenceWatch(use, lost.report)),
+          tx: guarded(client, () => progress.stage === 'open', silenceWatch(use, lost.report)),
           query: async (query: Query, values: readonly SqlValue[]) =>
             rowsOf(query, await bounded(send(client, query, values))),
           seal: () => {
@@ -174,13 +174,13 @@ function silenceWatch(use: ConnectionUse, report: (error: Error) => void): (aske
  * The connection as the application gets it. It goes back to the pool, where the next one to use it must not find
  * statements of a handler that went on after its transaction was over.
  */
-function guarded<Client extends PgClient>(
+export function guarded<Client extends Pick<PgClient, 'query'>>(
   client: Client,
-  progress: Progress,
-  watched: (asked: Promise<unknown>) => void,
+  maySend: () => boolean,
+  watched: (asked: Promise<unknown>) => void = () => undefined,
 ): Client {
   const query = (...given: Parameters<Client['query']>) => {
-    if (progress.stage !== 'open') return refused(given)
+    if (!maySend()) return refused(given)
     const asked: unknown = Reflect.apply(client.query, client, given)
     if (asked instanceof Promise) watched(asked)
     return asked

@@ -122,6 +122,12 @@ export interface Course extends Progress {
   readonly silence: Silence
 }
 
+/** Of a transaction whose statements somebody else bounds. */
+export function openCourse(): Course {
+  const silence = { owes: () => undefined, answered: () => undefined }
+  return { stage: 'open', open: 0, sentAt: systemClock.elapsed(), silence }
+}
+
 function isOver({ stage }: Course): boolean {
   return stage === 'over'
 }

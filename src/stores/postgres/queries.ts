@@ -3,6 +3,7 @@ import type { ListQuery } from '../../engine/store.js'
 import { invariant } from '../../kernel/errors.js'
 import { milliseconds, selected, whole, written } from './columns.js'
 import type { Query } from './connections.js'
+import { forgettingFor } from './forgetting.js'
 import {
   completable,
   completed,
@@ -26,9 +27,6 @@ export type Queries = ReturnType<typeof queriesFor>
 const expirable = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started' AND is_begun = 0))`
 /** By time alone; one with effects waits for the reaper. */
 const expired = `(${expirable} AND has_effects = 0)`
-
-/** When a tombstone has stood its time, as its index has it. */
-const forgettable = `(expires_at AT TIME ZONE 'UTC' + tombstone_ms * interval '1 millisecond')`
 
 /** By its bytes, as the index of what is active has it: in another order a tenant's scopes do not stand together. */
 const scope = 'scope_id COLLATE "C"'
@@ -87,7 +85,13 @@ export function queriesFor(schema: string) {
       SELECT committed_in FROM w`,
       gives: ['committed_in'],
     }),
-    remove: { text: `DELETE FROM ${records} WHERE digest = $1 AND revision = $2::bigint RETURNING 1`, gives: done },
+    /** With its calls, which came to nothing. What was said about them is nobody's business here: see the reaper. */
+    remove: {
+      text: `WITH gone AS (DELETE FROM ${records} WHERE digest = $1 AND revision = $2::bigint RETURNING id),
+      c AS (DELETE FROM ${schema}.calls WHERE record_id = ANY (ARRAY(SELECT id FROM gone)))
+      SELECT 1 FROM gone`,
+      gives: done,
+    },
 
     renew: {
       text: `UPDATE ${records} SET ${renewed(parameter)} FROM ${now} WHERE ${held(parameter)} AND ${renewable} RETURNING 1`,
@@ -127,20 +131,15 @@ export function queriesFor(schema: string) {
     },
     bury: {
       text: `UPDATE ${records} SET status = 'expired', response_status_code = NULL, response_headers = NULL, response_body = NULL,
-        response_withheld_bytes = NULL, response_schema_version = NULL, progress = NULL, ${moved}
+        response_withheld_bytes = NULL, response_schema_version = NULL, progress = NULL,
+        expires_at = CASE WHEN has_effects = 1 THEN ${clock} ELSE expires_at END, ${moved}
       WHERE id = ANY (ARRAY(
         SELECT id FROM ${records} r WHERE ${expirable} AND expires_at <= ${clock} AND NOT ${hasOpenEffects}
         ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))
       RETURNING 1`,
       gives: done,
     },
-    forget: {
-      text: `DELETE FROM ${records} WHERE id = ANY (ARRAY(
-        SELECT id FROM ${records} WHERE status = 'expired' AND ${forgettable} <= ${clock} AT TIME ZONE 'UTC'
-        ORDER BY ${forgettable} LIMIT $1 FOR UPDATE SKIP LOCKED))
-      RETURNING 1`,
-      gives: done,
-    },
+    ...forgettingFor(schema),
 
     /** The state is part of the text, so that an index of some states can be used. */
     list: ({ scope, state }: Pick<ListQuery, 'scope' | 'state'>) => ({

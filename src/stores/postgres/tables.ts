@@ -11,9 +11,9 @@ export interface ServedTable {
 
 export const servedTables: readonly ServedTable[] = [
   { name: 'records', rights: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'], seenBy: 'scope' },
-  { name: 'calls', rights: ['SELECT', 'INSERT', 'UPDATE'], seenBy: 'scope' },
+  { name: 'calls', rights: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'], seenBy: 'scope' },
   // A provider names a downstream key, and nobody knows yet whose that is. Handlers have no business here.
-  { name: 'testimonies', rights: ['SELECT', 'INSERT'], seenBy: 'workers' },
+  { name: 'testimonies', rights: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'], seenBy: 'workers' },
   { name: 'effects', rights: ['SELECT', 'INSERT', 'DELETE'], seenBy: 'scope' },
   { name: 'effect_states', rights: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'], seenBy: 'scope' },
   // Names of events and nothing of what they say. They come before anybody knows a scope.

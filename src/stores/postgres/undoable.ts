@@ -1,6 +1,6 @@
 import type { Query, Session, Undoable } from './connections.js'
 
-/** By plain statements, as most libraries take them. */
+/** By plain statements, as most libraries take them. The savepoint goes with the transaction, or with one around it. */
 export function bySavepoint<Tx>(tx: Tx, query: Session<Tx>['query'], name: string): Undoable<Tx> {
   const undo = () => query(saying(`ROLLBACK TO SAVEPOINT ${name}`), [])
   return async (body, isUndone) => {
@@ -12,6 +12,31 @@ export function bySavepoint<Tx>(tx: Tx, query: Session<Tx>['query'], name: strin
     })
     if (isUndone(value)) await undo()
     return value
+  }
+}
+
+/**
+ * The same for a transaction that goes on: the savepoint of that name, and all within it, is released at the end. A server has
+ * to look at each that is left wherever it looks at rows.
+ */
+export function released<Tx>(undoable: Undoable<Tx>, query: Session<Tx>['query'], name: string): Undoable<Tx> {
+  const release = () => query(saying(`RELEASE SAVEPOINT ${name}`), [])
+  return async (body, isUndone) => {
+    const value = await undoable(body, isUndone).catch(async (error: unknown) => {
+      // Where that fails the transaction is lost anyway, and what was thrown first says why.
+      await release().catch(() => undefined)
+      throw error
+    })
+    await release()
+    return value
+  }
+}
+
+/** Behind a savepoint of a name that we know. */
+export function behind<Tx>(undoable: Undoable<Tx>, query: Session<Tx>['query'], name: string): Undoable<Tx> {
+  return async (body, isUndone) => {
+    await query(saying(`SAVEPOINT ${name}`), [])
+    return undoable(body, isUndone)
   }
 }
 

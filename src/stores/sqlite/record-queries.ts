@@ -14,8 +14,8 @@ const expires = `(status = 'completed' OR (status = 'failed_retryable' AND recov
 
 const active = `status <> 'expired' AND NOT (${expires} AND has_effects = 0 AND expires_at <= ?)`
 
-const hasOpenEffects = `(has_effects = 1 AND EXISTS (SELECT 1 FROM hapax_effect_states e
-    WHERE e.record_id = hapax_records.id AND e.state NOT IN ('done', 'discarded')))`
+const openEffects = `EXISTS (SELECT 1 FROM hapax_effect_states e
+    WHERE e.record_id = hapax_records.id AND e.state NOT IN ('done', 'discarded'))`
 
 export const recordQueries = {
   /** `hapax_clock` is empty unless a test has pinned the time. */
@@ -42,10 +42,10 @@ export const recordQueries = {
     WHERE status = 'unknown' AND reconcile_after <= ? AND ${among(operations)}
     ORDER BY reconcile_after LIMIT ?`,
   expired: `SELECT ${withoutBody} FROM hapax_records
-    WHERE ${expires} AND expires_at <= ? AND NOT ${hasOpenEffects}
+    WHERE ${expires} AND expires_at <= ? AND NOT (has_effects = 1 AND ${openEffects})
     ORDER BY expires_at LIMIT ?`,
   forgotten: `SELECT ${withoutBody} FROM hapax_records
-    WHERE status = 'expired' AND expires_at + tombstone_ms <= ?
+    WHERE status = 'expired' AND expires_at + tombstone_ms <= ? AND NOT ${openEffects}
     ORDER BY expires_at + tombstone_ms LIMIT ?`,
   list: ({ scope, state }: Pick<ListQuery, 'scope' | 'state'>) =>
     `SELECT ${whole} FROM hapax_records

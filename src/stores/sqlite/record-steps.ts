@@ -7,7 +7,10 @@ import type { RecordSteps } from './protocol.js'
 import type { Tables } from './tables.js'
 
 /** Every step on records: read the row, ask the transition, write the row. A refused step writes nothing. */
-export function recordStepsAt(now: number, { records, calls }: Pick<Tables, 'records' | 'calls'>): RecordSteps {
+export function recordStepsAt(
+  now: number,
+  { records, calls, effects }: Pick<Tables, 'records' | 'calls' | 'effects'>,
+): RecordSteps {
   let lastId: number | undefined
   const nextId = () => {
     lastId = (lastId ?? records.lastId()) + 1
@@ -49,8 +52,9 @@ export function recordStepsAt(now: number, { records, calls }: Pick<Tables, 'rec
     release(claim) {
       const current = records.find(claim)
       const next = transitions.release(current, claim)
-      if (next !== 'deleted') return write(current, next)
-      records.remove(claim)
+      if (next !== 'deleted' || current === undefined) return write(current, next === 'deleted' ? undefined : next)
+      records.remove(current)
+      calls.removeOf(current.id)
       return true
     },
     fail(claim, failure) {
@@ -93,6 +97,7 @@ export function recordStepsAt(now: number, { records, calls }: Pick<Tables, 'rec
       for (const record of records.forgotten(now, most)) {
         if (transitions.reap(record, now, 'final') !== 'deleted') continue
         records.remove(record)
+        calls.removeTestimonies([...calls.removeOf(record.id), ...effects.removeOf(record.id)])
         deleted++
       }
       let buried = 0

@@ -25,7 +25,7 @@ export interface RecordTable {
   doubts(operations: readonly string[], now: number, limit: number): readonly StoredRecord[]
   /** Records past retention whose effects are final, without the bodies of their answers. */
   expired(now: number, limit: number): readonly StoredRecord[]
-  /** Tombstones that stood their time. */
+  /** Tombstones that stood their time, and whose effects are final. */
   forgotten(now: number, limit: number): readonly StoredRecord[]
   list(query: Omit<ListQuery, 'after'> & { readonly after: number }): readonly StoredRecord[]
   /** What is active of a tenant. */

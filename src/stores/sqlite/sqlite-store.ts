@@ -101,8 +101,10 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     calls: {
       find: stepOf('calls.find'),
       list: stepOf('calls.list'),
+      named: stepOf('calls.named'),
       testify: stepOf('calls.testify'),
       testimonies: stepOf('calls.testimonies'),
+      reap: stepOf('calls.reap'),
     },
     effects: sqliteEffects(port),
     inbox: sqliteInbox(port),

@@ -9,7 +9,7 @@ import type { Tables } from './tables.js'
 export function stepsAt(now: number, tables: Tables): Steps {
   return {
     ...recordStepsAt(now, tables),
-    ...effectStepsAt(now, tables.effects),
+    ...effectStepsAt(now, tables),
     ...callStepsAt(now, tables),
     ...inboxStepsAt(now, tables.events),
   }

@@ -21,6 +21,11 @@ const call = Object.entries(columns)
   .map(([name, column]) => `${column} AS ${name}`)
   .join(', ')
 
+/** A parameter in milliseconds; without it there is no end. */
+function time(n: number): string {
+  return `coalesce(timestamptz 'epoch' + $${n}::bigint * interval '1 millisecond', 'infinity')`
+}
+
 export function callQueriesFor(schema: string) {
   const calls = `${schema}.calls`
   return {
@@ -30,9 +35,17 @@ export function callQueriesFor(schema: string) {
       LEFT JOIN (SELECT ${selected(whole)} FROM ${schema}.records) r ON r.id = c.call_record_id`,
       gives: [...names, ...whole],
     },
+    /** From a time and an id on, and before another time. */
     list: {
-      text: `SELECT ${call} FROM ${calls} WHERE id > $1::bigint ORDER BY id LIMIT $2`,
+      text: `SELECT ${call} FROM ${calls} WHERE begun_at >= ${time(1)} AND (begun_at, id) > (${time(1)}, $2::bigint)
+        AND begun_at < ${time(3)} ORDER BY begun_at, id LIMIT $4`,
       gives: names,
+      plan: 'fresh',
+    },
+    named: {
+      text: `SELECT ${call} FROM ${calls} WHERE downstream_key = ANY (ARRAY(SELECT unnest($1::text[])))`,
+      gives: names,
+      plan: 'fresh',
     },
   } as const satisfies Record<string, Query>
 }

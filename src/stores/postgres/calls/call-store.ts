@@ -1,3 +1,4 @@
+import { afterOf, placeAfter } from '../../../engine/call-place.js'
 import type { CallStore, KeptTestimony, StoredCall } from '../../../engine/call-store.js'
 import { boundedLimit } from '../../../engine/limit.js'
 import { limits } from '../../../kernel/limits.js'
@@ -16,11 +17,22 @@ export function postgresCalls(queries: CallQueries & TestimonyQueries, execute: 
       const [row] = await execute(everyScope, queries.find, [key])
       return row && { call: callOf(row), record: row.id === null ? undefined : recordOf(recordRowOf(row)) }
     },
-    async list({ limit, after }) {
+    async list({ since = 0, until, limit, after }) {
       const size = boundedLimit(limit, limits.page)
-      const found = (await execute(everyScope, queries.list, [after ?? '0', size + 1])).map(callOf)
+      const from = after === undefined ? { begunAt: since, id: 0 } : placeAfter(after)
+      const found = (await execute(everyScope, queries.list, [from.begunAt, from.id, until ?? null, size + 1])).map(
+        callOf,
+      )
       const calls = found.slice(0, size)
-      return { calls, next: found.length > size ? String(calls.at(-1)?.id) : undefined }
+      return { calls, next: found.length > size ? afterOf(calls) : undefined }
+    },
+    async named(keys) {
+      return (await execute(everyScope, queries.named, [arrayOf(keys)])).map(callOf)
+    },
+    async reap(limit, keepMs) {
+      const looked = await execute(everyScope, queries.reapTestimonies, [boundedLimit(limit, limits.batch), keepMs])
+      const passed = looked.filter(({ is_known }) => is_known === 't').length
+      return { deleted: looked.length - passed, passed }
     },
     async testify(testimony) {
       await execute(everyScope, queries.testify, ofTestimonies([testimony]))

@@ -36,6 +36,22 @@ export function testimonyQueriesFor(schema: string) {
       gives: ['downstream_key', 'says', 'result', 'said_by', 'why', 'said_at'],
       plan: 'fresh',
     },
+    /**
+     * Those that stay are marked, so that they are not looked at again. What they are about is asked for one by one: of an
+     * EXISTS the planner would make a hash of the whole table.
+     */
+    reapTestimonies: {
+      text: `WITH old AS MATERIALIZED (
+        SELECT id, coalesce((SELECT true FROM ${schema}.calls c WHERE c.downstream_key = o.downstream_key),
+          (SELECT true FROM ${schema}.effects e WHERE e.downstream_key = o.downstream_key), false) AS is_known
+        FROM ${testimonies} o WHERE is_known = 0 AND said_at <= ${schema}.clock() - $2::bigint * interval '1 millisecond'
+        ORDER BY said_at LIMIT $1 FOR UPDATE SKIP LOCKED),
+      k AS (UPDATE ${testimonies} SET is_known = 1 WHERE id = ANY (ARRAY(SELECT id FROM old WHERE old.is_known))),
+      d AS (DELETE FROM ${testimonies} WHERE id = ANY (ARRAY(SELECT id FROM old WHERE NOT old.is_known)))
+      SELECT is_known FROM old`,
+      gives: ['is_known'],
+      plan: 'fresh',
+    },
   } as const satisfies Record<string, Query>
 }
 

@@ -135,6 +135,18 @@ export function effectQueriesFor(schema: string) {
       gives: effectGives,
       plan: 'fresh' as const,
     }),
+    /** Those that were done, from a time and an id on. */
+    done: {
+      text: `${whole} WHERE s.state IN ('done', 'discarded') AND s.state = 'done' AND s.finished_at >= ${milliseconds(1)}
+        AND (s.finished_at, s.effect_id) > (${milliseconds(1)}, $2::bigint) ORDER BY s.finished_at, s.effect_id LIMIT $3`,
+      gives: effectGives,
+      plan: 'fresh',
+    },
+    named: {
+      text: `${whole} WHERE e.downstream_key = ANY (ARRAY(SELECT unnest($1::text[])))`,
+      gives: effectGives,
+      plan: 'fresh',
+    },
     /** When it was claimed first stays: since then the provider may have seen its key. */
     redrive: changing(redriven, dead),
     /** Somebody took it upon himself that the provider has forgotten it. */
@@ -144,12 +156,19 @@ export function effectQueriesFor(schema: string) {
       text: `WITH gone AS (DELETE FROM ${states} WHERE effect_id = ANY (ARRAY(
         SELECT effect_id FROM ${states} WHERE state IN ('done', 'discarded')
           AND finished_at <= ${clock} - $2::bigint * interval '1 millisecond'
-        ORDER BY finished_at LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING effect_id)
-      DELETE FROM ${effects} e USING gone WHERE e.id = gone.effect_id RETURNING 1`,
+        ORDER BY finished_at LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING effect_id),
+      e AS (DELETE FROM ${effects} WHERE id = ANY (ARRAY(SELECT effect_id FROM gone)) RETURNING downstream_key),
+      t AS (DELETE FROM ${schema}.testimonies WHERE downstream_key = ANY (ARRAY(SELECT downstream_key FROM e)))
+      SELECT 1 FROM gone`,
       gives: done,
       plan: 'fresh',
     },
   } as const satisfies Record<string, Query | ((given: never) => Query)>
+}
+
+/** A parameter in milliseconds, as a time. */
+function milliseconds(n: number): string {
+  return `(timestamptz 'epoch' + $${n}::bigint * interval '1 millisecond')`
 }
 
 function checked(state: NonNullable<EffectQuery['state']>): string {

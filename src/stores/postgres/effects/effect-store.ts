@@ -84,6 +84,15 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
       const effects = found.slice(0, size)
       return { effects, next: found.length > size ? String(effects.at(-1)?.id) : undefined }
     },
+    async done({ since, limit, after }) {
+      const size = boundedLimit(limit, limits.page)
+      const [at, id] = after?.split(' ') ?? [since, 0]
+      const found = effectsIn(await ask(queries.done, at ?? since, id ?? 0, size + 1))
+      const effects = found.slice(0, size)
+      const last = effects.at(-1)
+      return { effects, next: found.length > size ? `${last?.finishedAt} ${last?.id}` : undefined }
+    },
+    named: async (keys) => effectsIn(await ask(queries.named, arrayOf(keys))),
     redrive: async (ids, keyMemory) =>
       effectsIn(await ask(keyMemory === 'anew' ? queries.redriveAnew : queries.redrive, arrayOf(ids))),
     discard: async (ids) => effectsIn(await ask(queries.discard, arrayOf(ids))),

@@ -1,6 +1,8 @@
 import { sleep, systemClock } from '../../../kernel/clock.js'
 import type { SqlValue } from '../../sql/row.js'
-import { type Course, guarded, type PostgresJsTransaction } from '../postgres-js.js'
+import { guarded as guardedClient, type PgClient } from '../pg-pool.js'
+import { guarded, openCourse, type PostgresJsTransaction } from '../postgres-js.js'
+import { sealedCalls } from './sealed-calls.js'
 import { has, type Tool } from './tool.js'
 
 interface Drizzle {
@@ -33,6 +35,28 @@ export const drizzleTool: Tool<Drizzle, DrizzleTransaction> = {
     const result = await tx.execute({ getSQL: () => ({ toQuery: () => ({ sql, params }) }) })
     return 'rows' in result ? result.rows : result
   },
+  sealed: (tx, maySend) => {
+    const session = tx.session && sealedSession(tx.session, maySend)
+    return new Proxy(tx, {
+      get(target, name, self) {
+        if (name === 'session') return session
+        const found = Reflect.get(target, name, self) as unknown
+        // What asks by relations was made with the session of the owner.
+        return name === 'query' || name === '_query' ? sealedCalls(found as object, maySend) : found
+      },
+    })
+  },
+}
+
+/** Whatever the tool builds, its session sends: on the client library's own transaction. */
+function sealedSession(session: NonNullable<DrizzleTransaction['session']>, maySend: () => boolean) {
+  const { client } = session
+  const sealed = isPostgresJs(client, 'savepoint')
+    ? guarded(client, openCourse(), maySend)
+    : guardedClient(client as PgClient, maySend)
+  return new Proxy(session, {
+    get: (target, name, self) => (name === 'client' ? sealed : Reflect.get(target, name, self)),
+  })
 }
 
 function begun<T>(db: Drizzle, body: (tx: DrizzleTransaction) => Promise<T>): Promise<T> {
@@ -53,7 +77,8 @@ function isPostgresJs(given: unknown, opens: 'begin' | 'savepoint'): given is Po
  * caller hears of it.
  */
 function leftWhenLost<T>(db: Drizzle, body: (tx: DrizzleTransaction) => Promise<T>): Promise<T> {
-  const course: Course = { stage: 'open', open: 0, sentAt: systemClock.elapsed(), silence }
+  // The server bounds a handler's statements here.
+  const course = openCourse()
   const isOver = () => course.stage === 'over'
   return new Promise((resolve, reject) => {
     const guardedBody = async (tx: DrizzleTransaction) => {
@@ -75,6 +100,3 @@ function leftWhenLost<T>(db: Drizzle, body: (tx: DrizzleTransaction) => Promise<
     })
   })
 }
-
-/** The server bounds a handler's statements here. */
-const silence = { owes: () => undefined, answered: () => undefined }

@@ -1,4 +1,5 @@
 import type { SqlValue } from '../../sql/row.js'
+import { endedTransaction } from '../faults.js'
 import { has, readCommitted, type Tool } from './tool.js'
 
 interface Knex {
@@ -7,7 +8,13 @@ interface Knex {
 
 interface KnexTransaction {
   readonly isTransaction?: boolean
+  readonly client: Client
   raw(text: string, values: SqlValue[]): PromiseLike<{ readonly rows: readonly unknown[] }>
+}
+
+/** What lends a statement the connection of the transaction. */
+interface Client {
+  acquireConnection(): Promise<unknown>
 }
 
 export const knexTool: Tool<Knex, KnexTransaction> = {
@@ -24,6 +31,25 @@ export const knexTool: Tool<Knex, KnexTransaction> = {
     const { sql, bindings } = questioned(text, values)
     return (await tx.raw(sql, bindings)).rows
   },
+  sealed(tx, maySend) {
+    const client = sealedClient(tx.client, maySend)
+    const sealed = (made: unknown) => {
+      if (isBuilder(made)) made.client = client
+      return made
+    }
+    return new Proxy(tx, {
+      apply: (target, self, given) => sealed(Reflect.apply(target as unknown as () => unknown, self, given)),
+      get(target, name) {
+        if (name === 'client') return client
+        const found = Reflect.get(target, name) as unknown
+        if (typeof found !== 'function') return sealed(found)
+        return (...given: unknown[]) => {
+          if (!maySend()) throw endedTransaction()
+          return sealed(Reflect.apply(found, target, given))
+        }
+      },
+    })
+  },
 }
 
 function isKnex(given: object): given is Knex & KnexTransaction {
@@ -39,4 +65,20 @@ function questioned(text: string, values: readonly SqlValue[]) {
     return '?'
   })
   return { sql, bindings }
+}
+
+function isBuilder(made: unknown): made is { client: Client } {
+  return typeof made === 'object' && made !== null && 'client' in made
+}
+
+/** A statement asks its client for the connection when somebody waits for it. */
+function sealedClient(client: Client, maySend: () => boolean): Client {
+  return Object.create(client, {
+    acquireConnection: {
+      value: async () => {
+        if (!maySend()) throw endedTransaction()
+        return client.acquireConnection()
+      },
+    },
+  }) as Client
 }

@@ -1,4 +1,5 @@
 import type { SqlValue } from '../../sql/row.js'
+import { endedTransaction } from '../faults.js'
 import { has, type Tool } from './tool.js'
 
 interface Kysely {
@@ -11,6 +12,13 @@ interface Kysely {
 interface KyselyTransaction {
   readonly isTransaction: boolean
   executeQuery(query: Compiled): Promise<{ readonly rows: readonly unknown[] }>
+  withPlugin(plugin: Plugin): KyselyTransaction
+}
+
+/** Sees every statement that is built, before it is sent. */
+interface Plugin {
+  transformQuery(given: { readonly node: unknown }): unknown
+  transformResult(given: { readonly result: unknown }): Promise<unknown>
 }
 
 /** A statement that this tool did not build itself. */
@@ -33,6 +41,29 @@ export const kyselyTool: Tool<Kysely, KyselyTransaction> = {
   async say(tx, sql, parameters) {
     const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] } as const
     return (await tx.executeQuery({ query, queryId: { queryId: 'hapax' }, sql, parameters })).rows
+  },
+  // Whatever is built on it passes its plugins on the way out; what was built before is handed to it.
+  sealed(tx, maySend) {
+    const refuseLate = () => {
+      if (!maySend()) throw endedTransaction()
+    }
+    const plugged = tx.withPlugin({
+      transformQuery({ node }) {
+        refuseLate()
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    const executeQuery: KyselyTransaction['executeQuery'] = async (query) => {
+      refuseLate()
+      return plugged.executeQuery(query)
+    }
+    return new Proxy(plugged, {
+      get(target, name) {
+        const found = name === 'executeQuery' ? executeQuery : (Reflect.get(target, name, target) as unknown)
+        return typeof found === 'function' ? found.bind(target) : found
+      },
+    })
   },
 }
 

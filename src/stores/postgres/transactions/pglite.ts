@@ -1,4 +1,5 @@
 import type { SqlValue } from '../../sql/row.js'
+import { sealedCalls } from './sealed-calls.js'
 import { has, readCommitted, type Tool } from './tool.js'
 
 /** PostgreSQL inside of this process, with one connection. */
@@ -30,6 +31,7 @@ export const pgliteTool: Tool<PGlite, PGliteTransaction> = {
       return body(tx)
     }),
   say: async (tx, text, values) => (await tx.query(text, values)).rows,
+  sealed: sealedCalls,
 }
 
 export function isPGlite(given: object): given is PGlite {

@@ -1,4 +1,5 @@
 import type { SqlValue } from '../../sql/row.js'
+import { sealedCalls } from './sealed-calls.js'
 import { has, type Tool } from './tool.js'
 
 interface Prisma {
@@ -19,4 +20,5 @@ export const prismaTool: Tool<Prisma, PrismaTransaction> = {
   isTransaction: (given): given is PrismaTransaction => has(given, '$queryRawUnsafe') && !has(given, '$connect'),
   begin: (prisma, body) => prisma.$transaction(body, { isolationLevel: 'ReadCommitted' }),
   say: (tx, text, values) => tx.$queryRawUnsafe(text, ...values),
+  sealed: sealedCalls,
 }

@@ -38,6 +38,8 @@ const speakers: readonly Speaker[] = [pgSpeaker, postgresJsSpeaker, ...tools]
 /** A transaction that somebody opened, as the store speaks on it: values go and come as PostgreSQL spells them. */
 export interface Speaks {
   query(query: Query, values: readonly SqlValue[]): Promise<readonly Row[]>
+  /** As its owner hands it to somebody who may send only for a while. */
+  sealed(maySend: () => boolean): object
 }
 
 /** Recognises the transaction of a tool by its shape. */
@@ -47,8 +49,9 @@ export function spoken(tx: unknown): Speaks {
   return speaking(speaker, tx as object)
 }
 
-function speaking<On extends object>({ say }: Pick<Speaker<On>, 'say'>, on: On): Speaks {
+function speaking<On extends object>({ say, sealed }: Pick<Speaker<On>, 'say' | 'sealed'>, on: On): Speaks {
   return {
+    sealed: (maySend) => sealed(on, maySend),
     async query(query, values) {
       try {
         return rowsOf(query, await say(on, asText(query), [...values]))

@@ -7,6 +7,8 @@ export interface Speaker<Tx extends object = object> {
   isTransaction(given: object): given is Tx
   /** One statement with `$1`, `$2` … and the rows that it gives, as they are handed out. */
   say(tx: Tx, text: string, values: SqlValue[]): Promise<readonly unknown[]>
+  /** The same transaction for somebody who may send only for a while: what he sends later is refused. The owner goes on. */
+  sealed(tx: Tx, maySend: () => boolean): Tx
 }
 
 /** A query builder or an ORM, as far as we need it: it opens transactions too. */

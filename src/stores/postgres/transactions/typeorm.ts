@@ -1,4 +1,5 @@
 import type { SqlValue } from '../../sql/row.js'
+import { endedTransaction } from '../faults.js'
 import { has, type Tool } from './tool.js'
 
 interface DataSource {
@@ -10,12 +11,25 @@ interface TypeOrmTransaction {
   query(text: string, values: SqlValue[]): Promise<readonly unknown[]>
 }
 
+interface Manager extends TypeOrmTransaction {
+  readonly connection: { createEntityManager(runner: Runner): TypeOrmTransaction }
+}
+
+interface Runner extends TypeOrmTransaction {
+  readonly manager?: Manager
+}
+
 export const typeOrmTool: Tool<DataSource, TypeOrmTransaction> = {
   name: 'TypeORM',
   isHandle: (given): given is DataSource => has(given, 'transaction', 'createQueryRunner'),
   isTransaction: (given): given is TypeOrmTransaction => isOpen(given) || isOpen(runnerOf(given)),
   begin: (source, body) => source.transaction('READ COMMITTED', body),
   say: (tx, text, values) => tx.query(text, values),
+  sealed(tx, maySend) {
+    const runner = runnerOf(tx) as Runner | undefined
+    if (runner === undefined) return sealedRunner(tx as Runner, maySend)
+    return (tx as Manager).connection.createEntityManager(sealedRunner(runner, maySend))
+  },
 }
 
 /** The manager of a whole DataSource has none: what it is asked goes to any connection. */
@@ -26,4 +40,20 @@ function runnerOf(given: object): unknown {
 function isOpen(given: unknown): boolean {
   if (typeof given !== 'object' || given === null) return false
   return has(given, 'query', 'startTransaction') && 'isTransactionActive' in given && given.isTransactionActive === true
+}
+
+/** All that this tool sends goes through the `query` of a runner. */
+function sealedRunner(runner: Runner, maySend: () => boolean): Runner {
+  const query: Runner['query'] = async (...given) => {
+    if (!maySend()) throw endedTransaction()
+    return runner.query(...given)
+  }
+  const sealed: Runner = new Proxy(runner, {
+    get(target, name, self) {
+      if (name === 'query') return query
+      if (name === 'manager') return target.manager?.connection.createEntityManager(sealed)
+      return Reflect.get(target, name, self) as unknown
+    },
+  })
+  return sealed
 }

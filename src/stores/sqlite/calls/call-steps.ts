@@ -1,3 +1,4 @@
+import { afterOf, placeAfter } from '../../../engine/call-place.js'
 import { boundedLimit } from '../../../engine/limit.js'
 import { limits } from '../../../kernel/limits.js'
 import type { CallSteps } from '../protocol.js'
@@ -12,12 +13,15 @@ export function callStepsAt(now: number, tables: Tables): CallSteps {
       const found = calls.find(key)
       return found && { call: found.call, record: records.findById(found.recordId) }
     },
-    'calls.list'({ limit, after }) {
+    'calls.list'({ since = 0, until = Number.MAX_SAFE_INTEGER, limit, after }) {
       const size = boundedLimit(limit, limits.page)
-      const found = calls.list(Number(after ?? 0), size + 1)
+      const from = after === undefined ? { begunAt: since, id: 0 } : placeAfter(after)
+      const found = calls.list(from, until, size + 1)
       const page = found.slice(0, size)
-      return { calls: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
+      return { calls: page, next: found.length > size ? afterOf(page) : undefined }
     },
+    'calls.named': (keys) => calls.named(keys),
+    'calls.reap': (limit, keepMs) => calls.removeUnknown(now - keepMs, boundedLimit(limit, limits.batch)),
     'calls.testify': (testimony) => testified(now, tables, testimony),
     'calls.testimonies': (keys) => calls.testimonies(keys),
   }

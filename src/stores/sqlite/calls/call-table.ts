@@ -1,4 +1,5 @@
-import type { CallMark, KeptTestimony, StoredCall } from '../../../engine/call-store.js'
+import type { CallPlace } from '../../../engine/call-place.js'
+import type { CallMark, KeptTestimony, ReapedTestimonies, StoredCall } from '../../../engine/call-store.js'
 import type { Testimony } from '../../../engine/inbox-store.js'
 import type { StoredRecord } from '../../../engine/record.js'
 import type { Connection } from '../connection.js'
@@ -9,9 +10,16 @@ export interface CallTable {
   /** What became of a call, with the record that made it. */
   mark(record: StoredRecord, call: CallMark, now: number): void
   find(key: string): { readonly call: StoredCall; readonly recordId: number } | undefined
-  list(after: number, limit: number): readonly StoredCall[]
+  /** Those that began after that place, and before `until`. */
+  list(after: CallPlace, until: number, limit: number): readonly StoredCall[]
+  named(keys: readonly string[]): readonly StoredCall[]
+  /** Removes the calls of a record, and gives the keys that they carried. */
+  removeOf(recordId: number): readonly string[]
   testify(testimony: Testimony, now: number): void
   testimonies(keys: readonly string[]): readonly KeptTestimony[]
+  removeTestimonies(keys: readonly string[]): void
+  /** Deletes testimonies from before `until` about what is not here; the others are passed, once and for all. */
+  removeUnknown(until: number, limit: number): ReapedTestimonies
 }
 
 export function callTable(connection: Connection): CallTable {
@@ -19,6 +27,12 @@ export function callTable(connection: Connection): CallTable {
   const end = connection.prepare(queries.end)
   const find = connection.prepare<CallRow>(queries.find)
   const list = connection.prepare<CallRow>(queries.list)
+  const named = connection.prepare<CallRow>(queries.named)
+  const removeOf = connection.prepare<Pick<CallRow, 'downstream_key'>>(queries.removeOf)
+  const removeTestimonies = connection.prepare(queries.removeTestimonies)
+  const old = connection.prepare<{ id: number; known: number }>(queries.oldTestimonies)
+  const pass = connection.prepare(queries.passTestimony)
+  const remove = connection.prepare(queries.removeTestimony)
   const testify = connection.prepare(queries.testify)
   const testimonies = connection.prepare<TestimonyRow>(queries.testimonies)
 
@@ -31,10 +45,19 @@ export function callTable(connection: Connection): CallTable {
       const row = find.get([key])
       return row && { call: callOf(row), recordId: row.record_id }
     },
-    list: (after, limit) => list.all([after, limit]).map(callOf),
+    list: ({ begunAt, id }, until, limit) => list.all([begunAt, id, until, limit]).map(callOf),
+    named: (keys) => named.all([JSON.stringify(keys)]).map(callOf),
+    removeOf: (recordId) => removeOf.all([recordId]).map(({ downstream_key }) => downstream_key),
     testify: ({ downstreamKey, says, result, by, why }, now) =>
       testify.run([downstreamKey, says, result, by, why, now]),
     testimonies: (keys) => testimonies.all([JSON.stringify(keys)]).map(testimonyOf),
+    removeTestimonies: (keys) => removeTestimonies.run([JSON.stringify(keys)]),
+    removeUnknown(until, limit) {
+      const looked = old.all([until, limit])
+      for (const { id, known } of looked) (known === 1 ? pass : remove).run([id])
+      const passed = looked.filter(({ known }) => known === 1).length
+      return { deleted: looked.length - passed, passed }
+    },
   }
 }
 

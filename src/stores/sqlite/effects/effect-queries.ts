@@ -49,9 +49,14 @@ export const effectQueries = {
     `SELECT ${whole} FROM ${both}
      WHERE s.effect_id > ? ${isIn(state)} ${kind === undefined ? '' : 'AND s.kind = ?'}
      ORDER BY s.effect_id LIMIT ?`,
+  done: `SELECT ${whole} FROM ${both}
+    WHERE s.state IN ('done', 'discarded') AND s.state = 'done' AND s.finished_at >= ?1
+      AND (s.finished_at, s.effect_id) > (?1, ?2) ORDER BY s.finished_at, s.effect_id LIMIT ?3`,
+  withKeys: `SELECT ${whole} FROM ${both} WHERE e.downstream_key IN (SELECT value FROM json_each(?))`,
+  of: 'SELECT id FROM hapax_effects WHERE record_id = ?',
   final: `SELECT effect_id AS id FROM hapax_effect_states
     WHERE state IN ('done', 'discarded') AND finished_at <= ? ORDER BY finished_at LIMIT ?`,
-  removeIntent: 'DELETE FROM hapax_effects WHERE id = ?',
+  removeIntent: 'DELETE FROM hapax_effects WHERE id = ? RETURNING downstream_key',
   removeState: 'DELETE FROM hapax_effect_states WHERE effect_id = ?',
 } as const
 

@@ -3,10 +3,10 @@ import * as transitions from '../../../engine/effect-transitions.js'
 import { boundedLimit } from '../../../engine/limit.js'
 import { limits } from '../../../kernel/limits.js'
 import type { EffectSteps } from '../protocol.js'
-import type { EffectTable } from './effect-table.js'
+import type { Tables } from '../tables.js'
 
 /** Every step of the outbox, inside one transaction and at one instant: read the effect, ask the transition, write it. */
-export function effectStepsAt(now: number, effects: EffectTable): EffectSteps {
+export function effectStepsAt(now: number, { effects, calls }: Pick<Tables, 'effects' | 'calls'>): EffectSteps {
   const write = (current: StoredEffect | undefined, next: StoredEffect | undefined): next is StoredEffect => {
     if (current === undefined || next === undefined) return false
     effects.write(current, next)
@@ -68,6 +68,19 @@ export function effectStepsAt(now: number, effects: EffectTable): EffectSteps {
     'effects.redrive': (ids, keyMemory) =>
       ids.flatMap((id) => change(id, (current) => transitions.redrive(current, keyMemory, now)) ?? []),
     'effects.discard': (ids) => ids.flatMap((id) => change(id, (current) => transitions.discard(current, now)) ?? []),
-    'effects.reap': (limit, keepMs) => effects.removeFinal(now - keepMs, boundedLimit(limit, limits.batch)),
+    'effects.done'({ since, limit, after }) {
+      const size = boundedLimit(limit, limits.page)
+      const [at = since, id = 0] = after?.split(' ').map(Number) ?? []
+      const found = effects.done(at, id, size + 1)
+      const page = found.slice(0, size)
+      const last = page.at(-1)
+      return { effects: page, next: found.length > size ? `${last?.finishedAt} ${last?.id}` : undefined }
+    },
+    'effects.named': (downstreamKeys) => effects.named(downstreamKeys),
+    'effects.reap'(limit, keepMs) {
+      const gone = effects.removeFinal(now - keepMs, boundedLimit(limit, limits.batch))
+      calls.removeTestimonies(gone)
+      return gone.length
+    },
   }
 }

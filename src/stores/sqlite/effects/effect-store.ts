@@ -25,6 +25,8 @@ export function sqliteEffects({ stepOf, hold, ask }: Port): EffectStore<SqliteTr
     find: stepOf('effects.find'),
     findByKey: stepOf('effects.findByKey'),
     list: stepOf('effects.list'),
+    done: stepOf('effects.done'),
+    named: stepOf('effects.named'),
     redrive: stepOf('effects.redrive'),
     discard: stepOf('effects.discard'),
     reap: stepOf('effects.reap'),

@@ -27,8 +27,13 @@ export interface EffectTable {
   overdue(now: number, limit: number): readonly StoredEffect[]
   doubts(kinds: readonly string[], now: number, limit: number): readonly StoredEffect[]
   list(query: Omit<EffectQuery, 'after'> & { readonly after: number }): readonly StoredEffect[]
-  /** Deletes those that have been final since `until` or longer, and says how many. */
-  removeFinal(until: number, limit: number): number
+  /** Those that were done after that place. */
+  done(finishedAt: number, id: number, limit: number): readonly StoredEffect[]
+  named(downstreamKeys: readonly string[]): readonly StoredEffect[]
+  /** Deletes those that have been final since `until` or longer, and gives the keys that they carried. */
+  removeFinal(until: number, limit: number): readonly string[]
+  /** Deletes those of a record, and gives the keys that they carried. */
+  removeOf(recordId: number): readonly string[]
 }
 
 export function effectTable(connection: Connection): EffectTable {
@@ -38,6 +43,12 @@ export function effectTable(connection: Connection): EffectTable {
     return row && effectOf(row)
   }
   const all = (sql: string, parameters: readonly unknown[]) => statement(sql).all(parameters).map(effectOf)
+
+  const removed = (found: readonly { readonly id: number }[]) =>
+    found.flatMap(({ id }) => {
+      statement(queries.removeState).run([id])
+      return statement(queries.removeIntent).get([id])?.downstream_key ?? []
+    })
 
   return {
     insert(record, effects, now) {
@@ -69,14 +80,10 @@ export function effectTable(connection: Connection): EffectTable {
       const given = [after, filter.kind].filter((value) => value !== undefined)
       return all(queries.list(filter), [...given, limit])
     },
-    removeFinal(until, limit) {
-      const found = statement(queries.final).all([until, limit])
-      for (const { id } of found) {
-        statement(queries.removeState).run([id])
-        statement(queries.removeIntent).run([id])
-      }
-      return found.length
-    },
+    done: (finishedAt, id, limit) => all(queries.done, [finishedAt, id, limit]),
+    named: (downstreamKeys) => all(queries.withKeys, [JSON.stringify(downstreamKeys)]),
+    removeFinal: (until, limit) => removed(statement(queries.final).all([until, limit])),
+    removeOf: (recordId) => removed(statement(queries.of).all([recordId])),
   }
 }
 

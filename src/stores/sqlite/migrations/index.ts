@@ -1,9 +1,10 @@
 import { records } from './0001-records.js'
 import { work } from './0002-work.js'
+import { reaping } from './0003-reaping.js'
 import type { Migration } from './migration.js'
 
 /** Every migration, in order and without gaps. */
-export const migrations: readonly Migration[] = [records, work]
+export const migrations: readonly Migration[] = [records, work, reaping]
 
 /** The schema that this release reads and writes. */
 export const schemaVersion = migrations.length
