@@ -82,6 +82,28 @@ test('a process that crashes lets go of all that it had locked, and its late COM
   expect([database.records()[0]?.state, database.rows('rides')]).toEqual(['in_progress', []])
 })
 
+test('a row that arrives late, when its transaction is over, is neither written nor locked', async () => {
+  const { world, database, process, one, claim } = heldDatabase()
+  const held = await claim()
+  const before = database.digest()
+  one.transaction(held, ({ insert }) => insert('rides', 'r1').then(() => completing)).catch(() => undefined)
+  world.crash(process)
+  await world.happenUnheard('node 1 inserts r1 into rides')
+  expect(database.digest()).toBe(before)
+})
+
+test('a line that breaks lets go of what its transaction had locked, whatever the application makes of it', async () => {
+  const { world, one, two, through } = heldDatabase()
+  const [first, second] = [one.begin(), two.begin()]
+  await through(first.tx.insert('rides', 'r1'))
+  const losing = first.tx.insert('rides', 'r2')
+  losing.catch(() => undefined)
+  await world.loseRequest('node 1 inserts r2 into rides')
+  await through(second.tx.insert('rides', 'r1'))
+  await expect(losing).rejects.toMatchObject({ code: 'ECONNRESET' })
+  await expect(first.commit()).rejects.toMatchObject({ code: 'transaction_ended' })
+})
+
 describe('a batch skips what is locked', () => {
   test('of records', async () => {
     const { world, two, claim, openTransaction } = heldDatabase()

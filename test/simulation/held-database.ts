@@ -26,7 +26,8 @@ export interface HeldDatabase {
   ): Promise<{ readonly running: Promise<unknown> }>
 }
 
-export const [k1, k2] = keys(2) as readonly [IdempotencyKey, IdempotencyKey]
+const [k1, other] = keys(2) as readonly [IdempotencyKey, IdempotencyKey]
+export const k2 = other
 export const name = `acme/${k1}`
 export const asked = () => reservation({ key: k1 })
 export const completing: Step<string> = { value: 'the value', write: { kind: 'complete', ...completion() } }
