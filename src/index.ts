@@ -32,7 +32,7 @@ export { type EffectWorker, effectWorker } from './effects/worker.js'
 export type { EffectWorkerOptions } from './effects/worker-options.js'
 export type * from './engine/call-store.js'
 export type { OpaqueReason } from './engine/canonical/canonical.js'
-export type { Asking, Chores } from './engine/chores.js'
+export type { Asking, Chores, Heard } from './engine/chores.js'
 export type {
   EffectAbout,
   EffectCall,
@@ -70,7 +70,17 @@ export { type Happening, nextState, type State, states, stateTable, type Transit
 export type * from './engine/store.js'
 export type { CallEvidence } from './engine/testimony.js'
 export type { Reservation, Verdict } from './engine/verdict.js'
-export type { CallFailure, Calling, CallOptions, EffectOptions, LookedUp, Phase, Work } from './engine/work.js'
+export type {
+  Called,
+  CallFailure,
+  Calling,
+  CallOptions,
+  EffectOptions,
+  LookedUp,
+  Phase,
+  ResultNeed,
+  Work,
+} from './engine/work.js'
 export { type Contract, type ContractAbout, contractOf } from './http/contract.js'
 export type { PublishedTime, RouteContract } from './http/contract-data.js'
 export { errorsPage } from './http/errors-page.js'

@@ -32,7 +32,7 @@ export interface Inbox {
  *   parse: (json) => json as { type: string; data: { reference: string } },
  *   handle: async ({ event, tx, evidence }) => {
  *     await markPaid(tx, event.data.reference)
- *     evidence({ downstreamKey: event.data.reference, says: 'landed', why: `event ${event.type}` })
+ *     evidence({ downstreamKey: event.data.reference, says: 'landed', result: event.data, why: `event ${event.type}` })
  *   },
  * })
  * const { status, headers, body } = await airtm.receive({ headers: request.headers, body: rawBody })
