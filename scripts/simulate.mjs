@@ -6,13 +6,13 @@
 import { availableParallelism } from 'node:os'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { cases } from './simulation/cases.mjs'
+import { exitOnSignals } from './processes.mjs'
 import { bundled } from './simulation/bundle.mjs'
 import { campaign } from './simulation/campaign.mjs'
+import { cases } from './simulation/cases.mjs'
 import { repeated } from './simulation/repeated.mjs'
 import { nextSeed, record } from './simulation/results.mjs'
 import { sabotage } from './simulation/sabotage.mjs'
-import { exitOnSignals } from './processes.mjs'
 
 const help = `npm run simulate -- [options]
 
@@ -58,7 +58,13 @@ async function main() {
   if (!isFine || asked.cases) return isFine
   const minutes = wholeNumber('minutes', 2)
   const from = asked.campaign ? nextSeed() : wholeNumber('from', 1)
-  const run = { bundle, processes, from, schedules: wholeNumber('schedules', asked.minutes === undefined ? 200_000 : 1e9), minutes }
+  const run = {
+    bundle,
+    processes,
+    from,
+    schedules: wholeNumber('schedules', asked.minutes === undefined ? 200_000 : 1e9),
+    minutes,
+  }
   const ran = await campaign(run)
   if (ran !== undefined && asked.campaign) record(ran)
   return ran !== undefined

@@ -35,7 +35,8 @@ export function simulated(bundle, task, heard = () => {}) {
     child.once('error', reject)
     child.once('close', (code) => {
       process.off('exit', end)
-      if (last === undefined || last.kind === 'progress') reject(new Error(`The simulation ended with ${code}, and said nothing.`))
+      if (last === undefined || last.kind === 'progress')
+        reject(new Error(`The simulation ended with ${code}, and said nothing.`))
       else resolve(last)
     })
   })

@@ -118,7 +118,13 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
         try {
           const charge = await work.call('charge_created', {
             run: ({ key }) =>
-              provider.act(process, { service: services.charge, key, subject, timeoutMs, isDeclined: isDeclined(order) }),
+              provider.act(process, {
+                service: services.charge,
+                key,
+                subject,
+                timeoutMs,
+                isDeclined: isDeclined(order),
+              }),
             honoursKeyFor: '24h',
             timeout,
             classify,

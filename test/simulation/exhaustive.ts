@@ -11,9 +11,7 @@ export interface Exhausted {
   readonly isExhausted: boolean
 }
 
-export interface Progress {
-  (sofar: { readonly schedules: number; readonly states: number }): void
-}
+export type Progress = (sofar: { readonly schedules: number; readonly states: number }) => void
 
 /**
  * Every schedule of a scenario, one after another: each follows the last one up to its last choice that can be made
@@ -34,7 +32,11 @@ export async function exhaust(scenario: Scenario, most: number, progress: Progre
       seen.add(state)
       return 'go' as const
     }
-    const ended = await run({ simulation: simulation(scenario, following(followed, usual, choices), 'remembers'), choices, onStep })
+    const ended = await run({
+      simulation: simulation(scenario, following(followed, usual, choices), 'remembers'),
+      choices,
+      onStep,
+    })
     schedules++
     if (ended.isCut) cut++
     if (ended.error !== undefined) {

@@ -79,8 +79,7 @@ export function invariants({ world, database, provider, heard }: Judged): Invari
     end() {
       const ledger = provider.ledger
       const hasRow = (table: string, id: string) => database.rows(table).some((row) => row.id === id)
-      for (const record of database.records())
-        judgeEnd(record.operation as Program, record, { ledger, hasRow })
+      for (const record of database.records()) judgeEnd(record.operation as Program, record, { ledger, hasRow })
       for (const { client, order, reply } of heard) {
         if (!client.endsWith('again') || reply === 'lost') continue
         const isUnknown = recordOf(order)?.state === 'unknown'

@@ -11,7 +11,13 @@ import { shrunk } from './shrinking.js'
 /** What is asked of one process. */
 export type Task =
   | { readonly kind: 'case'; readonly name: string; readonly most: number }
-  | { readonly kind: 'random'; readonly from: number; readonly step: number; readonly count: number; readonly ms: number }
+  | {
+      readonly kind: 'random'
+      readonly from: number
+      readonly step: number
+      readonly count: number
+      readonly ms: number
+    }
   | { readonly kind: 'seed'; readonly seed: number }
 
 /** Schedules that run at once, so that they share the turns of the event loop. */

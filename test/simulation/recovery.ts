@@ -25,7 +25,8 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
     const act = provider.ledger.find((act) => act.key === key)
     const about = { downstreamKey: key, by: 'operator:ann', why: 'the ledger' }
     if (!isDoubted(key)) return
-    const said = act === undefined ? ({ says: 'not_landed' } as const) : ({ says: 'landed', result: { id: act.id } } as const)
+    const said =
+      act === undefined ? ({ says: 'not_landed' } as const) : ({ says: 'landed', result: { id: act.id } } as const)
     await node(0).hapax.testify({ ...about, ...said })
   }
 

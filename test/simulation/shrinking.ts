@@ -39,7 +39,10 @@ export async function shrunk(scenario: Scenario, list: readonly number[], mostRu
 
 async function tried(scenario: Scenario, list: readonly number[]) {
   const choices: Choice[] = []
-  const { error, simulation: made } = await run({ simulation: simulation(scenario, following(list, usual, choices)), choices })
+  const { error, simulation: made } = await run({
+    simulation: simulation(scenario, following(list, usual, choices)),
+    choices,
+  })
   return { error, trace: made.world.trace.map((words) => words()) }
 }
 
@@ -47,7 +50,8 @@ async function tried(scenario: Scenario, list: readonly number[]) {
 function* smallerThan(scenario: Scenario): Generator<Scenario> {
   const { requests, passes = [], deliveries = 0, operators = 0, pauses = [] } = scenario
   const without = <T>(all: readonly T[], index: number) => all.toSpliced(index, 1)
-  for (const index of requests.keys()) if (requests.length > 1) yield { ...scenario, requests: without(requests, index) }
+  for (const index of requests.keys())
+    if (requests.length > 1) yield { ...scenario, requests: without(requests, index) }
   for (const index of passes.keys()) yield { ...scenario, passes: without(passes, index) }
   for (const index of pauses.keys()) yield { ...scenario, pauses: without(pauses, index) }
   if (deliveries > 0) yield { ...scenario, deliveries: deliveries - 1 }

@@ -1,3 +1,4 @@
+import { afterOf, type CallPlace, placeAfter } from '../../../src/engine/call-place.js'
 import type { CallStore } from '../../../src/engine/call-store.js'
 import { copyOfRecord, copyOfTestimony } from '../../../src/engine/copies.js'
 import { boundedLimit } from '../../../src/engine/limit.js'
@@ -5,6 +6,7 @@ import { limits } from '../../../src/kernel/limits.js'
 import { testifying } from './call-deeds.js'
 import { ownTestimony } from './copies.js'
 import { addressOf } from './database.js'
+import { reapTestimonies } from './hanging.js'
 import type { Line } from './line.js'
 import { allSeen, seen } from './table.js'
 
@@ -23,20 +25,27 @@ export function simulatedCalls(line: Line): CallStore {
           return { call: { ...kept.call }, record: isSame ? copyOfRecord(record) : undefined }
         },
       }),
-    async list({ limit, after }) {
+    async list({ since, until, limit, after }) {
       const size = boundedLimit(limit, limits.page)
+      const from = after === undefined ? undefined : placeAfter(after)
       const found = await line.ask({
         words: () => 'lists calls',
         run: () =>
           allSeen(calls, undefined)
             .map(({ call }) => ({ ...call }))
-            .filter(({ id }) => id > Number(after ?? 0))
-            .sort((a, b) => a.id - b.id)
+            .filter(({ begunAt }) => begunAt >= (since ?? begunAt) && (until === undefined || begunAt < until))
+            .filter((call) => from === undefined || byBeginning(call, from) > 0)
+            .sort(byBeginning)
             .slice(0, size + 1),
       })
       const page = found.slice(0, size)
-      return { calls: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
+      return { calls: page, next: found.length > size ? afterOf(page) : undefined }
     },
+    named: (keys) =>
+      line.ask({
+        words: () => `reads calls ${keys}`,
+        run: () => keys.flatMap((key) => seen(calls, key, undefined)?.call ?? []).map((call) => ({ ...call })),
+      }),
     testify(testimony) {
       const words = () => `testifies that ${testimony.downstreamKey} ${testimony.says}`
       return line.ask({ words, ...testifying(line, [ownTestimony(testimony)], undefined) })
@@ -48,5 +57,16 @@ export function simulatedCalls(line: Line): CallStore {
       })
       return said.map(copyOfTestimony)
     },
+    async reap(limit, keepMs) {
+      const bounded = boundedLimit(limit, limits.batch)
+      return line.ask({
+        words: () => `reaps up to ${bounded} testimonies`,
+        run: () => reapTestimonies(line, bounded, keepMs),
+      })
+    },
   }
+}
+
+function byBeginning(a: CallPlace, b: CallPlace): number {
+  return a.begunAt - b.begunAt || a.id - b.id
 }

@@ -30,7 +30,7 @@ export interface Tables {
   /** The ids of effects, by what no two of them share. */
   readonly effectKeys: Table<string, number>
   readonly calls: Table<string, MarkedCall>
-  readonly testimonies: Table<number, KeptTestimony>
+  readonly testimonies: Table<number, SaidTestimony>
   readonly events: Table<string, StoredEvent>
   readonly rows: Table<string, BusinessRow>
   /** Locks without a row: of keys, for `single`, and of the orders of effects. */
@@ -43,6 +43,11 @@ export interface RecordRow {
   readonly record: StoredRecord
   /** The transaction that wrote it last, renewals aside. */
   readonly committedIn: string | undefined
+}
+
+export interface SaidTestimony extends KeptTestimony {
+  /** The reaper has seen that what it is about is here. */
+  readonly isPassed?: true
 }
 
 export interface StoredEvent extends ReceivedEvent {

@@ -1,12 +1,13 @@
 import { type EffectStore, isFinal, type StoredEffect } from '../../../src/engine/effect-store.js'
 import * as transitions from '../../../src/engine/effect-transitions.js'
+import { forgetEffects } from './hanging.js'
 import type { Line } from './line.js'
-import { allSeen, put } from './table.js'
+import { allSeen } from './table.js'
 import { updateFree } from './update.js'
 
 /** What the statements on many effects do. All of them skip what is locked. */
 export function effectBatches({ database, now }: Line) {
-  const { effects, effectKeys } = database.tables
+  const { effects } = database.tables
 
   /** An earlier one of the same order that is not final. */
   const isHeldUp = ({ id, scope, order }: StoredEffect, among: readonly StoredEffect[]) =>
@@ -46,7 +47,7 @@ export function effectBatches({ database, now }: Line) {
         at: ({ finishedAt = 0 }) => finishedAt,
         limit,
       })
-      for (const { downstreamKey } of gone) put(effectKeys, downstreamKey, undefined, undefined)
+      forgetEffects({ database }, gone)
       return gone.length
     },
   }

@@ -143,6 +143,27 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
       const page = listed.slice(0, size)
       return { effects: page, next: listed.length > size ? String(page.at(-1)?.id) : undefined }
     },
+    async done({ since, limit, after }) {
+      const size = boundedLimit(limit, limits.page)
+      const from = after?.split(' ').map(Number) ?? []
+      const found = await given(
+        () => 'lists effects that are done',
+        () =>
+          allSeen(effects, undefined)
+            .filter(({ state, finishedAt = 0 }) => state === 'done' && finishedAt >= since)
+            .sort(byEnd)
+            .filter((effect) => after === undefined || byEnd(effect, { finishedAt: from[0], id: from[1] ?? 0 }) > 0)
+            .slice(0, size + 1),
+      )
+      const page = found.slice(0, size)
+      const last = page.at(-1)
+      return { effects: page, next: found.length > size ? `${last?.finishedAt} ${last?.id}` : undefined }
+    },
+    named: (keys) =>
+      given(
+        () => `reads effects ${keys}`,
+        () => allSeen(effects, undefined).filter(({ downstreamKey }) => keys.includes(downstreamKey)),
+      ),
     redrive: async (ids, keyMemory) =>
       changedOf(
         await many(
@@ -179,3 +200,9 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
 function changedOf(effects: readonly (StoredEffect | undefined)[]): readonly StoredEffect[] {
   return effects.flatMap((effect) => (effect === undefined ? [] : [copyOfEffect(effect)]))
 }
+
+function byEnd(a: Ended, b: Ended): number {
+  return (a.finishedAt ?? 0) - (b.finishedAt ?? 0) || a.id - b.id
+}
+
+type Ended = Pick<StoredEffect, 'finishedAt' | 'id'>

@@ -4,12 +4,14 @@ import type { ListQuery, Usage, WaitingQuery } from '../../../src/engine/store.j
 import { tenantOf } from '../../../src/engine/tenant.js'
 import * as transitions from '../../../src/engine/transitions.js'
 import type { RecordRow } from './database.js'
+import { forgetRecord } from './hanging.js'
 import type { Line } from './line.js'
 import { allSeen } from './table.js'
 import { updateFree } from './update.js'
 
 /** What the statements on many records do. All of them skip what is locked, or only read. */
-export function recordBatches({ database, now }: Line) {
+export function recordBatches(line: Line) {
+  const { database, now } = line
   const { records, effects } = database.tables
   const all = () => allSeen(records, undefined).map(({ record }) => record)
 
@@ -65,12 +67,15 @@ export function recordBatches({ database, now }: Line) {
         ({ expiresAt }) => expiresAt,
         limit,
       ).length,
-    forget: (limit: number) =>
-      changed(
+    forget(limit: number) {
+      const gone = changed(
         (record) => (reaped(record) === 'deleted' ? 'deleted' : undefined),
         ({ expiresAt = 0, tombstoneMs }) => expiresAt + tombstoneMs,
         limit,
-      ).length,
+      )
+      for (const record of gone) forgetRecord(line, record, 'go')
+      return gone.length
+    },
     list: ({ scope, state, after }: ListQuery, limit: number) =>
       all()
         .filter((record) => record.id > Number(after ?? 0))

@@ -8,6 +8,7 @@ import type { Found } from '../../../src/stores/postgres/arguments.js'
 import type { Inserted } from '../../../src/stores/postgres/record-table.js'
 import { marking } from './call-deeds.js'
 import { addressOf, type RecordRow } from './database.js'
+import { forgetRecord } from './hanging.js'
 import type { Line } from './line.js'
 import { type By, holderOf, inserterOf, put, seen } from './table.js'
 import { type Deed, update } from './update.js'
@@ -78,8 +79,10 @@ export function recordDeeds(line: Line, by: By) {
         waitsFor: () => (isSame() ? holderOf(records, address, by) : undefined),
         run() {
           const isRemoved = isSame()
-          if (isRemoved) put(records, address, undefined, by)
-          return isRemoved
+          if (!isRemoved) return false
+          put(records, address, undefined, by)
+          forgetRecord(line, found.record, 'stay')
+          return true
         },
       }
     },

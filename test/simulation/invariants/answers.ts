@@ -24,8 +24,7 @@ export function judgeHeard(told: Told, earlier: readonly Told[], generationOf: (
     if (before.reply === 'lost' || !isAnswer(before.reply.status) || !isSameRequest(before, told)) continue
     if (isAnswer(reply.status))
       demand(before.reply.body === reply.body || generationOf(order) > 1, () => `${name} got two different answers`)
-    else if (index < told.sentAfter)
-      demand(reply.status !== 409, () => `${name} had an answer, and then a conflict`)
+    else if (index < told.sentAfter) demand(reply.status !== 409, () => `${name} had an answer, and then a conflict`)
   }
 }
 

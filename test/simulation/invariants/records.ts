@@ -48,12 +48,20 @@ export function judgeChange({ before, after }: RecordChange, now: number, openEf
   const name = `${(before ?? after)?.scope}/${(before ?? after)?.key}`
   demand(allowed[from]?.includes(to) ?? false, () => `${name} went from ${from} to ${to}`)
   if (before === undefined) return
-  if (after === undefined) return judgeEnd(before, now, name)
-  demand(after.generation >= before.generation, () => `${name} went back to generation ${after.generation}`)
+  if (after === undefined) judgeEnd(before, now, name)
+  else if (after.generation === before.generation) judgeStep(before, after, now, openEffects, name)
+  else judgeReuse(before, after, now, openEffects, name)
+}
+
+/** A change within one generation. */
+function judgeStep(before: StoredRecord, after: StoredRecord, now: number, openEffects: number, name: string): void {
+  const [from, to] = [before.state, after.state]
   demand(after.fence >= before.fence, () => `the fence of ${name} fell from ${before.fence} to ${after.fence}`)
-  if (after.generation > before.generation) return judgeReuse(before, now, openEffects, name)
   demand(after.evidence.length >= before.evidence.length, () => `evidence about ${name} is gone`)
-  if (to === 'expired') return judgeBurial(before, now, openEffects, name)
+  if (to === 'expired') {
+    judgeBurial(before, now, openEffects, name)
+    return
+  }
   if (from === 'completed') judgeAnswer(before, after, name)
   if (after.fence > before.fence) judgeTakeover(before, now, name)
   else if (from === 'failed_retryable' && to === 'in_progress')
@@ -82,7 +90,9 @@ function judgeTakeover(before: StoredRecord, now: number, name: string): void {
   demand(before.onLeaseOver === 'resume', () => `${name} was taken over although its outcome was in doubt`)
 }
 
-function judgeReuse(before: StoredRecord, now: number, openEffects: number, name: string): void {
+function judgeReuse(before: StoredRecord, after: StoredRecord, now: number, openEffects: number, name: string): void {
+  demand(after.generation > before.generation, () => `${name} went back to generation ${after.generation}`)
+  demand(after.fence > before.fence, () => `${name} was used anew under its old fence`)
   if (before.state !== 'expired') judgeBurial(before, now, openEffects, name)
 }
 
@@ -99,7 +109,8 @@ function judgeBurial(before: StoredRecord, now: number, openEffects: number, nam
 function judgeEnd(before: StoredRecord, now: number, name: string): void {
   if (before.state === 'in_progress') {
     const isUntouched = before.recoveryPoint === 'started' && !before.isBegun && before.generation === 1
-    return demand(isUntouched, () => `${name} was given back although something had happened`)
+    demand(isUntouched, () => `${name} was given back although something had happened`)
+    return
   }
   const until = (before.expiresAt ?? Number.POSITIVE_INFINITY) + before.tombstoneMs
   demand(before.state === 'expired' && until <= now, () => `${name} was deleted too early`)

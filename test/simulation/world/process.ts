@@ -19,8 +19,8 @@ export function newProcess(name: string, kind: Process['kind'] = 'outside'): Pro
 }
 
 /** What the process was told before, and now this. */
-export function remembered(told: number, time: number, what: unknown): number {
-  const text = `${time} ${typeof what === 'string' ? what : wordsOf(what)}`
+export function remembered(told: number, time: number, what: string): number {
+  const text = `${time} ${what}`
   // FNV-1a over 53 bits: two parts, so that products stay exact.
   let [low, high] = [(told >>> 0) ^ 0x811c9dc5, Math.floor(told / 2 ** 32) ^ 0x1b873593]
   for (let index = 0; index < text.length; index++) {
@@ -35,7 +35,8 @@ export function stateOf({ name, isAlive, frozenUntil, wallOffsetMs, told }: Proc
   return [name, isAlive, frozenUntil, wallOffsetMs, told]
 }
 
-function wordsOf(what: unknown): string {
+/** What was learned, whatever it is. */
+export function wordsOf(what: unknown): string {
   if (what instanceof Error) return `${what.name}: ${what.message}`
   return JSON.stringify(what, (_, value: unknown) => (value instanceof Uint8Array ? [...value] : value)) ?? 'undefined'
 }

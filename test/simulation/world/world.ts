@@ -2,7 +2,7 @@ import type { Clock } from '../../../src/kernel/clock.js'
 import { type Chooser, usual } from './choices.js'
 import { type Fault, type Faults, faultsFor, words } from './faults.js'
 import type { PortCall, Ports } from './port-call.js'
-import { newProcess, type Process, remembered, stateOf } from './process.js'
+import { newProcess, type Process, remembered, stateOf, wordsOf } from './process.js'
 import { type Timer, timers } from './timers.js'
 
 /** How long a process is stopped for, or a clock jumps: longer than any lease. */
@@ -136,61 +136,68 @@ export class World implements Ports {
 
   #happens({ call, resolve, reject }: Pending, way: Fault): void {
     const { process } = call
-    const replied = (tell: () => void, what: unknown) => this.#replies(process, tell, what)
-    const happened = () => {
-      try {
-        const value = call.happen()
-        return () => replied(() => resolve(value), call.digest === undefined ? value : () => call.digest?.(value))
-      } catch (error) {
-        return () => replied(() => reject(error), error)
-      }
+    const tell = () => this.#reply(process, happened(call, resolve, reject))
+    const breakLine = () => {
+      const error = call.broken?.()
+      this.#reply(process, { tell: () => reject(error), learned: () => 'broken' })
     }
     switch (way) {
       case 'none':
-        return happened()()
+        tell()
+        break
       case 'break_before':
-        return replied(() => reject(call.broken?.()), 'broken')
+        breakLine()
+        break
       case 'break_after':
-        happened()
-        return replied(() => reject(call.broken?.()), 'broken')
+        happened(call, resolve, reject)
+        breakLine()
+        break
       case 'crash_before':
-        return this.crash(process)
-      case 'crash_after':
-        happened()
-        return this.crash(process)
-      case 'crash_meanwhile': {
-        // The request is on its way, and arrives when nobody waits for it any more.
         this.crash(process)
+        break
+      case 'crash_after':
+        happened(call, resolve, reject)
+        this.crash(process)
+        break
+      case 'crash_meanwhile': {
+        this.crash(process)
+        // The request is on its way, and arrives when nobody waits for it any more.
         const { broken: _, ...others } = call
         this.#pending.push({ call: { ...others, process: ghost }, resolve: nobody, reject: nobody })
-        return
+        break
       }
       case 'late_reply': {
-        const reply = happened()
-        this.#pending.push({ call: replyOf(call, reply), resolve: nobody, reject: nobody })
-        return
+        const reply = happened(call, resolve, reject)
+        const late = replyOf(call, () => this.#reply(process, reply))
+        this.#pending.push({ call: late, resolve: nobody, reject: nobody })
+        break
       }
       case 'freeze':
         process.frozenUntil = this.time + longMs
-        return happened()()
+        tell()
+        break
       case 'clock_jump':
         this.databaseJumpMs += longMs
-        return happened()()
+        tell()
+        break
       case 'wall_jump':
         process.wallOffsetMs -= 10 * longMs
-        return happened()()
+        tell()
+        break
       case 'haste':
         throw new Error('unreachable: haste is not about a call')
     }
   }
 
-  #replies(process: Process, tell: () => void, what: unknown): void {
+  /** A process that is stopped hears of it when it goes on. */
+  #reply(process: Process, { tell, learned }: Replied): void {
     const told = () => {
-      if (this.#options.remembers) process.told = remembered(process.told, this.time, typeof what === 'function' ? what() : what)
+      if (this.#options.remembers) process.told = remembered(process.told, this.time, learned())
       tell()
     }
-    if (process.frozenUntil <= this.time) return told()
-    this.#timers.add({ at: process.frozenUntil, process, callback: told, isWeak: false })
+    if (process.frozenUntil > this.time)
+      this.#timers.add({ at: process.frozenUntil, process, callback: told, isWeak: false })
+    else told()
   }
 
   #passed(timer: Timer | undefined): 'more' | 'over' {
@@ -214,6 +221,22 @@ export class World implements Ports {
   }
 }
 
+/** A reply on its way back: whom to tell, and what is learned from it, in short. */
+interface Replied {
+  readonly tell: () => void
+  readonly learned: () => string
+}
+
+/** Lets it happen, and gives the reply. */
+function happened(call: PortCall<unknown>, resolve: Pending['resolve'], reject: Pending['reject']): Replied {
+  try {
+    const value = call.happen()
+    return { tell: () => resolve(value), learned: () => call.digest?.(value) ?? wordsOf(value) }
+  } catch (error) {
+    return { tell: () => reject(error), learned: () => wordsOf(error) }
+  }
+}
+
 /** Whose requests are on their way after it has crashed. */
 const ghost = newProcess('nobody')
 
@@ -221,5 +244,10 @@ function nobody(): void {}
 
 /** The reply of a call that has happened, on its way by itself. */
 function replyOf(call: PortCall<unknown>, reply: () => void): PortCall<unknown> {
-  return { process: call.process, port: call.port, words: () => `the reply to “${call.words()}” arrives`, happen: reply }
+  return {
+    process: call.process,
+    port: call.port,
+    words: () => `the reply to “${call.words()}” arrives`,
+    happen: reply,
+  }
 }

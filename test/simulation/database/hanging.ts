@@ -1,0 +1,51 @@
+import type { ReapedTestimonies } from '../../../src/engine/call-store.js'
+import type { StoredEffect } from '../../../src/engine/effect-store.js'
+import type { StoredRecord } from '../../../src/engine/record.js'
+import type { Line } from './line.js'
+import { allSeen, put, seen } from './table.js'
+
+/** What hangs on records and effects, and goes with them. */
+
+/** A record that is deleted takes its calls along, and its effects; and, if its time was over, what was said about them. */
+export function forgetRecord({ database }: Line, { id }: StoredRecord, testimonies: 'stay' | 'go'): void {
+  const { calls, effects } = database.tables
+  const keys: string[] = []
+  for (const { call, recordId } of allSeen(calls, undefined)) if (recordId === id) keys.push(call.key)
+  for (const key of keys) put(calls, key, undefined, undefined)
+  const gone = allSeen(effects, undefined).filter(({ recordId }) => recordId === id)
+  for (const effect of gone) put(effects, effect.id, undefined, undefined)
+  forgetEffects({ database }, gone)
+  if (testimonies === 'go') forgetTestimonies({ database }, keys)
+}
+
+/** Their keys are free, and nobody asks what was said about them. */
+export function forgetEffects({ database }: Pick<Line, 'database'>, gone: readonly StoredEffect[]): void {
+  for (const { downstreamKey } of gone) put(database.tables.effectKeys, downstreamKey, undefined, undefined)
+  forgetTestimonies(
+    { database },
+    gone.map(({ downstreamKey }) => downstreamKey),
+  )
+}
+
+/** What was said about nothing that is here goes in the end; the others are passed, and not looked at again. */
+export function reapTestimonies({ database, now }: Line, limit: number, keepMs: number): ReapedTestimonies {
+  const { testimonies, calls, effectKeys } = database.tables
+  let [deleted, passed] = [0, 0]
+  for (const [id, { committed: said }] of [...testimonies]) {
+    if (said === undefined || said.isPassed || said.at > now() - keepMs || deleted + passed === limit) continue
+    const { downstreamKey } = said
+    const isKnown = [calls, effectKeys].some(
+      (table) => seen<string, unknown>(table, downstreamKey, undefined) !== undefined,
+    )
+    put(testimonies, id, isKnown ? { ...said, isPassed: true } : undefined, undefined)
+    if (isKnown) passed++
+    else deleted++
+  }
+  return { deleted, passed }
+}
+
+function forgetTestimonies({ database }: Pick<Line, 'database'>, keys: readonly string[]): void {
+  const { testimonies } = database.tables
+  for (const [id, { committed }] of [...testimonies])
+    if (committed !== undefined && keys.includes(committed.downstreamKey)) put(testimonies, id, undefined, undefined)
+}
