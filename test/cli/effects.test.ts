@@ -99,7 +99,7 @@ async function shows({ run, states }: Awaited<ReturnType<typeof application>>) {
 }
 
 describe('hapax effects', () => {
-  test('lists, redrives and discards dead effects, and shows first what it would do', async () => {
+  test('lists, redrives and discards dead effects, and shows first what it would do', { timeout: 60_000 }, async () => {
     const app = await onSqlite()
     await shows(app)
     await app.close()
@@ -135,7 +135,7 @@ describe('hapax effects', () => {
 })
 
 onPostgres('hapax effects on PostgreSQL', (url) => {
-  test('lists, redrives and discards dead effects, and shows first what it would do', async () => {
+  test('lists, redrives and discards dead effects, and shows first what it would do', { timeout: 60_000 }, async () => {
     const fresh = await schemaOfTest(url)
     const text = `import pg from '${root}node_modules/pg/lib/index.js'
 import { postgresStore } from '${root}dist/stores/postgres/index.js'
