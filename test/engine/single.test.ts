@@ -319,6 +319,31 @@ onPostgres('a request as one transaction, on PostgreSQL', (url) => {
     expect(await names()).toEqual(['joined'])
   })
 
+  test('a handler that outlives maxRun writes nothing into the transaction of the caller, who may go on', async () => {
+    const ground = await onServer(url)
+    const hapax = ground.node()
+    const policy = hapax.policy({ name: 'rides.create', mode: 'transaction', maxRun: '200ms', lease: '100ms' })
+    const client = await connectionsOfTest(url).connect()
+    const late = gate()
+    let wrote: Promise<unknown> = Promise.resolve()
+    await client.query('BEGIN')
+    const run = hapax.run({ ...request, policy, joins: client }, (work) =>
+      work.commit(async ({ tx }) => {
+        await ground.insert(tx, 'in time')
+        await late.opened
+        wrote = ground.insert(tx, 'too late')
+        return wrote
+      }),
+    )
+    expect(await codeOf(run)).toBe('transaction_timeout')
+    late.open()
+    await expect.poll(() => codeOf(wrote)).toBe('transaction_ended')
+    await ground.insert(client as never, 'of the caller')
+    await client.query('COMMIT')
+    client.release()
+    expect(await ground.names()).toEqual(['of the caller'])
+  })
+
   test('a duplicate meanwhile is refused, and the transaction of the caller stays whole', async () => {
     const { client, run, names } = await joined()
     await client.query('BEGIN')

@@ -42,10 +42,12 @@ export const knexTool: Tool<Knex, KnexTransaction> = {
       get(target, name) {
         if (name === 'client') return client
         const found = Reflect.get(target, name) as unknown
-        if (typeof found !== 'function') return sealed(found)
+        // This one is made anew each time; whatever else lies there is the owner's.
+        if (typeof found !== 'function') return name === 'schema' ? sealed(found) : found
         return (...given: unknown[]) => {
           if (!maySend()) throw endedTransaction()
-          return sealed(Reflect.apply(found, target, given))
+          const made: unknown = Reflect.apply(found, target, given)
+          return name === 'transaction' ? made : sealed(made)
         }
       },
     })
