@@ -50,7 +50,7 @@ describe('reserving', () => {
 
   test('by another, once the lease ran out, is doubt with the fence that was', () => {
     const { verdict, next } = steps.reserve(record, { ...asked, claimId: 'second' }, 100, () => 8)
-    expect(verdict).toEqual({ kind: 'unknown', reconcileInMs: 0 })
+    expect(verdict).toEqual({ kind: 'unknown', reconcileInMs: 0, swept: true })
     expect(next).toMatchObject({ state: 'unknown', fence: 1, claimId: 'first', errorCode: 'in_progress_lock_expired' })
   })
 
