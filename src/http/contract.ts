@@ -1,7 +1,7 @@
 import type { Engine } from '../engine/engine.js'
 import type { PublishedOptions, PublishedRoute, RouteContract } from './contract-data.js'
 import type { Profile } from './profile.js'
-import { routeContract } from './route-contract.js'
+import { refuseUnusableDocs, routeContract } from './route-contract.js'
 
 /** What only the owner of an API knows. */
 export interface ContractAbout {
@@ -39,17 +39,33 @@ interface Guarded {
   readonly profile: Profile
 }
 
-/** By what they say: one name may be guarded at two paths, and a guard that is made anew each time is the same one. */
-const guarded = new WeakMap<object, Map<string, Guarded>>()
+/**
+ * By what they are made of: one name may be guarded at two paths, and a guard that is made anew each time is the same one. A
+ * contract is spelled out only when somebody reads it.
+ */
+const guarded = new WeakMap<object, Map<string, () => Guarded>>()
 
 /** Enters a route into the contract of its engine. */
 export function publish<R extends PublishedRoute>(engine: object, route: R, options: PublishedOptions): R {
-  const contract = routeContract(route, options)
-  const routes = guarded.get(engine) ?? new Map<string, Guarded>()
-  guarded.set(engine, routes.set(JSON.stringify(contract), { contract, profile: route.profile }))
+  refuseUnusableDocs(route.profile, route.policy.name)
+  const routes = guarded.get(engine) ?? new Map<string, () => Guarded>()
+  const { policy, key, methods, profile, keepHeaders, bodyLimit, statusAt, authorizeReplay } = route
+  const { onError, fingerprint } = options
+  const all = [policy, key, methods, profile, keepHeaders, bodyLimit, statusAt, authorizeReplay, onError, fingerprint]
+  const madeOf = JSON.stringify(all, spelled)
+  if (!routes.has(madeOf))
+    routes.set(madeOf, () => ({ contract: routeContract(route, options), profile: route.profile }))
+  guarded.set(engine, routes)
   return route
 }
 
+/** That there is a function is all that a contract says of it. */
+function spelled(_: string, value: unknown): unknown {
+  if (typeof value === 'function') return 'a function'
+  return value instanceof RegExp ? String(value) : value
+}
+
 export function guardedBy(engine: object): readonly Guarded[] {
-  return [...(guarded.get(engine)?.values() ?? [])]
+  const all = [...(guarded.get(engine)?.values() ?? [])].map((spelledOut) => spelledOut())
+  return [...new Map(all.map((one) => [JSON.stringify(one.contract), one])).values()]
 }

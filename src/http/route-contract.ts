@@ -15,7 +15,6 @@ import type { Profile } from './profile.js'
 /** Everything that is published of a route, from what guards it and nothing else. */
 export function routeContract(route: PublishedRoute, options: PublishedOptions): RouteContract {
   const { policy, key, methods, profile, bodyLimit } = route
-  refuseUnusableDocs(profile, policy.name)
   const onError = options.onError ?? profile.defaults.onError ?? 'retry'
   const meaning = typeof onError === 'function' ? 'decided' : onError
   const { concurrency, onExpired, onCrash, failOpen } = policy
@@ -52,7 +51,7 @@ export function routeContract(route: PublishedRoute, options: PublishedOptions):
 }
 
 /** These stand in every problem, in a header: what a header cannot hold would break each of them. */
-function refuseUnusableDocs({ name, docs }: Profile, route: string): void {
+export function refuseUnusableDocs({ name, docs }: Profile, route: string): void {
   if (/^(?:\/|https?:\/\/)[^\s<>"#?\\]*$/.test(docs)) return
   const message = `Route "${route}": docs of profile ${name} is ${JSON.stringify(docs)}; give a path or an address, like '/idempotency'.`
   throw new HapaxError('policy_invalid', message)

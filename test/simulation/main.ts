@@ -21,7 +21,7 @@ export type Task =
   | { readonly kind: 'seed'; readonly seed: number }
 
 /** Schedules that run at once, so that they share the turns of the event loop. */
-const together = 32
+const together = 64
 
 const task = JSON.parse(process.argv[2] ?? '{}') as Task
 process.on('unhandledRejection', (error) => {

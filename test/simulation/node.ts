@@ -2,7 +2,8 @@ import { type Engine, engine } from '../../src/engine/engine.js'
 import { handle } from '../../src/http/door.js'
 import type { Exchange, Reply } from '../../src/http/exchange.js'
 import { type Inbox, inbox } from '../../src/inbox/inbox.js'
-import { type NamedServices, servicesOf } from '../../src/workers/services.js'
+import type { Service } from '../../src/workers/service.js'
+import { servicesOf, type WorkerName, workerNames } from '../../src/workers/services.js'
 import { effectsOf, type Mounted, mounted, type Order, type Program } from './application.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { simulatedStore } from './database/simulated-store.js'
@@ -17,7 +18,7 @@ export interface SimulatedNode {
   readonly process: Process
   readonly hapax: Engine<SimulatedTx>
   /** Made when they are first asked for: most schedules need few of them. */
-  readonly workers: () => NamedServices
+  readonly worker: (name: WorkerName) => Service | undefined
   readonly webhooks: () => Inbox
   answer(program: Program, order: Order): Promise<Reply>
 }
@@ -42,7 +43,7 @@ export function startNode(name: string, { world, database, provider, programs }:
     log: () => {},
   })
   const routes = new Map<Program, Mounted>()
-  let workers: NamedServices | undefined
+  const workers = new Map<WorkerName, Service | undefined>()
   let webhooks: Inbox | undefined
 
   function routeOf(program: Program): Mounted {
@@ -54,10 +55,10 @@ export function startNode(name: string, { world, database, provider, programs }:
   return {
     process,
     hapax,
-    workers() {
-      for (const program of programs) routeOf(program)
-      workers ??= servicesOf(hapax, {})
-      return workers
+    worker(name) {
+      if (workers.size === 0) for (const program of programs) routeOf(program)
+      if (!workers.has(name)) workers.set(name, servicesOf(hapax, { ...nobody, [name]: {} })[name])
+      return workers.get(name)
     },
     webhooks() {
       webhooks ??= webhooksOf(hapax)
@@ -71,6 +72,9 @@ export function startNode(name: string, { world, database, provider, programs }:
     },
   }
 }
+
+/** Every worker off: whoever asks for one turns it on. */
+const nobody = Object.fromEntries(workerNames.map((name) => [name, 'off'])) as Readonly<Record<WorkerName, 'off'>>
 
 function exchangeOf(program: Program, order: Order, handler: Mounted['handler']): Exchange<SimulatedTx> {
   const body = Buffer.from(JSON.stringify(order))

@@ -12,24 +12,25 @@ export function scenarioOf(seed: number): Scenario {
   const upTo = (most: number) => Math.floor(fraction() * (most + 1))
   /** Small numbers are as interesting as large ones, and much quicker. */
   const mostly = (most: number) => upTo(upTo(most))
+  const rarely = (most: number) => upTo(mostly(most))
   const oneOf = <T>(all: readonly T[]): T => all[upTo(all.length - 1)] as T
   const nodes = 1 + mostly(2)
   const keys = 1 + mostly(2)
   const among = 1 + mostly(2)
   // Requests with one key are of one kind, as those of one client would be; a few are something else by mistake.
   const kinds = new Map<string, Program>()
-  const requests = Array.from({ length: 1 + mostly(7) }, () => {
+  const requests = Array.from({ length: 1 + rarely(7) }, () => {
     const tenant = oneOf(tenants.slice(0, among))
     const key = `k${1 + upTo(keys - 1)}`
     const program = kinds.get(`${tenant} ${key}`) ?? oneOf(programs)
     kinds.set(`${tenant} ${key}`, program)
     const amount = fraction() < 0.1 ? 2 : program === 'rides' && key === 'k2' ? -1 : 1
     const order: Order = { tenant, key, amount, item: 'boat' }
-    return { program, order, nodes: Array.from({ length: 1 + upTo(2) }, () => upTo(nodes - 1)) }
+    return { program, order, nodes: Array.from({ length: 1 + mostly(2) }, () => upTo(nodes - 1)) }
   })
   return {
     requests,
-    passes: Array.from({ length: mostly(6) }, () => ({ worker: oneOf(workerNames), node: upTo(nodes - 1) })),
+    passes: Array.from({ length: rarely(6) }, () => ({ worker: oneOf(workerNames), node: upTo(nodes - 1) })),
     deliveries: mostly(2),
     operators: mostly(1),
     pauses: fraction() < 0.05 ? [oneOf([60_000, 3_600_000, 25 * 3_600_000])] : [],

@@ -1,4 +1,4 @@
-import { type WorkerName, workerNames } from '../../src/workers/services.js'
+import { workerNames } from '../../src/workers/services.js'
 import { client, type Surroundings } from './client.js'
 import type { Simulation } from './simulation.js'
 
@@ -15,8 +15,7 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
   let isAskedAgain = false
 
   async function work(): Promise<void> {
-    const services = node(0).workers()
-    for (const name of workerNames) if (name !== 'reaper') await pass(services[name as WorkerName])
+    for (const name of workerNames) if (name !== 'reaper') await node(0).worker(name)?.runOnce().catch(nothing)
     for (const key of [...keysOf(database)]) await toldByOperator(key)
   }
 
@@ -69,9 +68,8 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
   }
 }
 
-async function pass(service: { runOnce(): Promise<unknown> } | undefined): Promise<void> {
-  await service?.runOnce().catch(() => undefined)
-}
+/** Whoever fails now is asked again in the next round. */
+function nothing(): void {}
 
 /** The downstream keys of all calls and effects. */
 function* keysOf({ calls, effects }: Simulation['database']): Generator<string> {

@@ -113,8 +113,8 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
   for (const { worker, node: index } of scenario.passes ?? [])
     sometime(`the ${worker} of node ${index + 1} makes a pass`, () =>
       node(index)
-        .workers()
-        [worker]?.runOnce()
+        .worker(worker)
+        ?.runOnce()
         .catch(() => undefined),
     )
   for (let count = 0; count < (scenario.operators ?? 0); count++) sometime('an operator looks', testify)
