@@ -195,11 +195,13 @@ async function failed<Tx>(
   const isCertain = meaning === 'answered' || (meaning === 'not_sent' && before === undefined)
   if (isCertain) {
     const { name, begunAt } = open
-    const isTakenBack = await taken(phases, open.key, meaning === 'answered' ? { name, begunAt } : undefined).then(
-      () => true,
-      () => false,
+    const notTaken = await taken(phases, open.key, meaning === 'answered' ? { name, begunAt } : undefined).then(
+      () => undefined,
+      (error: unknown) => ({ error }),
     )
-    if (isTakenBack) return error
+    if (notTaken === undefined) return error
+    leaveUnsure(phases, open, notTaken.error)
+    return error
   }
   leaveOpen(phases, open, codeOf(error))
   return error
@@ -207,6 +209,11 @@ async function failed<Tx>(
 
 function leaveOpen<Tx>(phases: Phases<Tx>, open: OpenCall, errorCode: string): void {
   phases.spoil({ kind: isRemembered(open, phases.now()) ? 'retry' : 'doubt', errorCode })
+}
+
+/** The call is over, and nobody knows whether the store has written that down: what it has says how to go on. */
+function leaveUnsure<Tx>(phases: Phases<Tx>, open: OpenCall, error: unknown): void {
+  phases.spoil({ kind: isRemembered(open, phases.now()) ? 'retry' : 'unsure', errorCode: codeOf(error) })
 }
 
 /** The call has landed: until that is durable nothing may follow it, and a store that fails is asked again while the lease is held. */
@@ -226,8 +233,10 @@ async function recorded<Tx>(phases: Phases<Tx>, open: OpenCall, result: unknown)
       context.events.emit('call_landed', () => ({ ...subjectOf(guarded), phase: name }))
       return
     } catch (error) {
-      if (isHapaxError(error, 'claim_lost') || !isHapaxError(error) || !error.retryable || lease.heldForMs() <= 0) {
-        leaveOpen(phases, open, codeOf(error))
+      const mayHelp = isHapaxError(error) && error.retryable
+      if (isHapaxError(error, 'claim_lost') || !mayHelp || lease.heldForMs() <= 0) {
+        if (mayHelp) leaveUnsure(phases, open, error)
+        else leaveOpen(phases, open, codeOf(error))
         keepResult(phases.ground, open, result)
         throw error
       }

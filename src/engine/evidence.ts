@@ -4,9 +4,12 @@ import { codeOf } from './name.js'
 import type { FailureKind, Policy } from './policy.js'
 import type { Answer } from './record.js'
 
-/** Why a run may not end as its handler says: nobody knows what happened, or a call must be made again. */
+/**
+ * Why a run may not end as its handler says: nobody knows what happened; a call must be made again; or a call is over, and
+ * only the record knows whether that was written down.
+ */
 export interface Unsound {
-  readonly kind: 'doubt' | 'retry'
+  readonly kind: 'doubt' | 'retry' | 'unsure'
   readonly errorCode: string
 }
 
@@ -22,6 +25,8 @@ export type Ending =
   | { readonly kind: 'fail'; readonly errorCode: string }
   | { readonly kind: 'doubt'; readonly errorCode: string }
   | { readonly kind: 'release' }
+  /** Left as it is on record, and to its lease: a doubt that is written down might be about a call whose end is on record. */
+  | { readonly kind: 'leave' }
 
 /** How the handler ended: it answered, it returned what nobody can write down, or it threw. */
 export type HandlerResult =
@@ -32,7 +37,7 @@ export type HandlerResult =
   | { readonly kind: 'unresumable'; readonly error: HapaxError }
 
 export function endingOf<Tx>(result: HandlerResult, unsound: Unsound | undefined, guarded: Guarded<Tx>): Ending {
-  if (unsound !== undefined) return { kind: unsound.kind === 'doubt' ? 'doubt' : 'fail', errorCode: unsound.errorCode }
+  if (unsound !== undefined) return endings[unsound.kind](unsound.errorCode)
   switch (result.kind) {
     case 'unresumable':
       return { kind: 'fail', errorCode: result.error.code }
@@ -50,6 +55,12 @@ export function endingOf<Tx>(result: HandlerResult, unsound: Unsound | undefined
       return meant(guarded.policy, { kind: 'answered', failure: answer }, errorCode, () => answer)
     }
   }
+}
+
+const endings: Readonly<Record<Unsound['kind'], (errorCode: string) => Ending>> = {
+  doubt: (errorCode) => ({ kind: 'doubt', errorCode }),
+  retry: (errorCode) => ({ kind: 'fail', errorCode }),
+  unsure: () => ({ kind: 'leave' }),
 }
 
 interface Failed {

@@ -120,6 +120,8 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
       if (!(await store.release(claim))) return readBack(run, result)
       events.emit('released', subject)
       return notStored(run, result)
+    case 'leave':
+      return inDoubt(result)
   }
 }
 

@@ -51,6 +51,10 @@ export const cases: readonly Case[] = [
     scenario: { requests: [request('letters'), request('letters', 1)], faults: { freezes: 1 } },
   },
   {
+    name: 'a call whose end is written down too late for its holder to hear',
+    scenario: { requests: [request('transfers')], faults: { freezes: 1, lateness: 1 } },
+  },
+  {
     name: 'a request against an operator, one crash',
     scenario: { requests: [request('letters')], operators: 1, faults: { crashes: 1, breaks: 1 } },
   },
