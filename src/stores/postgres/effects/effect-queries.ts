@@ -2,7 +2,7 @@ import { type EffectQuery, effectStates } from '../../../engine/effect-store.js'
 import { invariant } from '../../../kernel/errors.js'
 import type { Query } from '../connections.js'
 import { held, parameter } from '../fragments.js'
-import { effectColumns, effectGives } from './effect-row.js'
+import { claimedColumns, claimedGives, effectColumns, effectGives } from './effect-row.js'
 
 /**
  * Every statement on the outbox, for one schema, save for what ends a claim. Only `clock()` says what is due or over. Ids are
@@ -20,13 +20,16 @@ export function effectQueriesFor(schema: string) {
   const now = `(SELECT ${clock} AS now OFFSET 0) t`
   const whole = `SELECT ${effectColumns} FROM ${states} s JOIN ${effects} e ON e.id = s.effect_id`
   const ofClaim = `s.effect_id = $1 AND s.fence = $2`
-  /** Changes the states of these ids, and gives the whole effects. */
-  const changing = (set: string, ids: string) => ({
+  const giving = (columns: string, gives: readonly string[]) => (set: string, ids: string) => ({
     text: `UPDATE ${states} s SET ${set} FROM ${now}, ${effects} e
-      WHERE s.effect_id = ANY (ARRAY(${ids})) AND e.id = s.effect_id RETURNING ${effectColumns}`,
-    gives: effectGives,
+      WHERE s.effect_id = ANY (ARRAY(${ids})) AND e.id = s.effect_id RETURNING ${columns}`,
+    gives,
     plan: 'fresh' as const,
   })
+  /** Changes the states of these ids, and gives the whole effects. */
+  const changing = giving(effectColumns, effectGives)
+  /** The same, without what every claimed effect has alike. */
+  const claiming = giving(claimedColumns, claimedGives)
   /** An earlier one of the same order that is not final. What is final stays so: whatever else is seen, nothing runs twice. */
   const isHeldUp = `(s.ordering IS NOT NULL AND EXISTS (SELECT FROM ${states} o WHERE o.ordering = s.ordering
         AND o.effect_id < s.effect_id AND o.state NOT IN ('done', 'discarded')))`
@@ -64,14 +67,14 @@ export function effectQueriesFor(schema: string) {
     },
 
     /** Whoever is locked is being claimed by somebody else. */
-    claim: changing(
+    claim: claiming(
       leased,
       `SELECT s.effect_id FROM ${states} s WHERE s.state IN ('ready', 'leased') AND ${claimableAt} <= ${clock}
         AND ${mayRun} AND s.kind = ANY ($1::text[]) AND NOT ${isHeldUp}
         ORDER BY ${claimableAt}, s.effect_id LIMIT $2 FOR UPDATE SKIP LOCKED`,
     ),
     /** The same of these ids, due or not. */
-    claimNamed: changing(
+    claimNamed: claiming(
       leased,
       `SELECT s.effect_id FROM ${states} s WHERE s.effect_id = ANY ($4::bigint[]) AND s.kind = ANY ($1::text[]) AND NOT ${isHeldUp}
         AND s.state IN ('ready', 'leased') AND ${mayRun} AND (s.state = 'ready' OR s.leased_until <= ${clock})

@@ -8,9 +8,9 @@ import type { Connections, Query, Row } from '../connections.js'
 import { type Execute, everyScope, type RowSecurity, sessionExecutor } from '../executor.js'
 import { inOneCommit } from '../in-one-commit.js'
 import type { EffectQueries } from './effect-queries.js'
-import { effectOf } from './effect-row.js'
+import { claimedOf, effectOf } from './effect-row.js'
 import type { SettleQueries } from './settle-queries.js'
-import { namedIn, ofResult, ofSettlements } from './settlements.js'
+import { namedIn, ofClaims, ofDone, ofResult, ofSettlements, writtenBut } from './settlements.js'
 
 interface Surroundings<Tx> {
   readonly queries: EffectQueries & SettleQueries
@@ -35,22 +35,21 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
       const rows = await (ids === undefined
         ? ask(queries.claim, ...asked)
         : ask(queries.claimNamed, ...asked, arrayOf(ids)))
-      return effectsIn(rows).toSorted((a, b) => a.dueAt - b.dueAt || a.id - b.id)
+      return rows.map(claimedOf).toSorted((a, b) => a.dueAt - b.dueAt || a.id - b.id)
     },
     begin: ({ id, fence }, leaseMs) => changed(queries.begin, id, fence, leaseMs),
     async renew(claims, leaseMs) {
       if (claims.length === 0) return []
-      const [ids, fences] = [arrayOf(claims.map(({ id }) => id)), arrayOf(claims.map(({ fence }) => fence))]
-      return namedIn(await ask(queries.renew, ids, fences, leaseMs), claims)
+      return namedIn(await ask(queries.renew, ...ofClaims(claims), leaseMs), claims)
     },
     record: ({ id, fence }, result) => changed(queries.record, id, fence, ...ofResult(result)),
     async settle(settlements) {
       if (settlements.length === 0) return []
-      const rows = await ask(queries.settle, ...ofSettlements(settlements))
-      return namedIn(
-        rows,
-        settlements.map(({ claim }) => claim),
-      )
+      const done = ofDone(settlements)
+      const [row] = await (done === undefined
+        ? ask(queries.settle, ...ofSettlements(settlements))
+        : ask(queries.settleDone, ...done))
+      return writtenBut(row, settlements.length)
     },
 
     apply: ({ id, fence }, result, body) =>
