@@ -101,3 +101,8 @@ function text(value: string | null | undefined): string {
 function numberIn(value: string | null | undefined): number | undefined {
   return value == null ? undefined : Number(value)
 }
+
+/** The order of its state, which begins with the scope. */
+export function orderingOf({ scope, order }: StoredEffect): readonly string[] {
+  return order === undefined ? [] : [`${scope} ${order}`]
+}

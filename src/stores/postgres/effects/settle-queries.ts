@@ -64,14 +64,18 @@ export function settleQueriesFor(schema: string) {
   /**
    * Gives the positions of those that it did not end, nor the same claim before. Only those that are missing are looked
    * for, which is hardly ever one, and by their ids: the offset keeps the planner from looking through all that are done.
+   * And the orders in which the next may be told.
    */
   const settling = (way: Way) => ({
     text: `WITH t AS MATERIALIZED (${clock}), asked AS MATERIALIZED (SELECT a.*, t.now FROM t, ${way.asked}),
-      u AS (${update(way, 'asked')} RETURNING s.effect_id, s.fence),
+      u AS (${update(way, 'asked')} RETURNING s.effect_id, s.fence, CASE s.state WHEN 'done' THEN s.ordering END AS ordering),
       missing AS MATERIALIZED (SELECT * FROM asked a WHERE NOT EXISTS (SELECT FROM u WHERE u.effect_id = a.id AND u.fence = a.fence))
       SELECT ARRAY(SELECT a.position FROM missing a WHERE NOT EXISTS (
-        SELECT FROM (SELECT * FROM ${states} o WHERE o.effect_id = a.id AND o.fence = a.fence OFFSET 0) s WHERE ${way.isRepeated}))`,
-    gives: ['refused'],
+        SELECT FROM (SELECT * FROM ${states} o WHERE o.effect_id = a.id AND o.fence = a.fence OFFSET 0) s WHERE ${way.isRepeated})),
+      ARRAY(SELECT ordering FROM u WHERE ordering IS NOT NULL UNION
+        SELECT s.ordering FROM missing a, LATERAL (SELECT ordering FROM ${states} WHERE effect_id = a.id OFFSET 0) s
+        WHERE s.ordering IS NOT NULL)`,
+    gives: ['refused', 'orders'],
     plan: 'fresh' as const,
   })
   return {
@@ -82,8 +86,8 @@ export function settleQueriesFor(schema: string) {
       text: update(
         asDone,
         `(SELECT $1::bigint AS id, $2::bigint AS fence, $3::text AS provider_id, $4::bytea AS result, now FROM (${clock}) t)`,
-      ).concat(' RETURNING 1'),
-      gives: ['done'],
+      ).concat(' RETURNING ARRAY(SELECT s.ordering WHERE s.ordering IS NOT NULL)'),
+      gives: ['orders'],
     },
     /** Waits for a commit that is still under way. */
     isDone: {

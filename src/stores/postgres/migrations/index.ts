@@ -3,10 +3,11 @@ import { activeKeys } from './0002-active-keys.js'
 import { work } from './0003-work.js'
 import { effects } from './0004-effects.js'
 import { inbox } from './0005-inbox.js'
+import { turns } from './0006-turns.js'
 import type { Migration } from './migration.js'
 
 /** Every migration, in order and without gaps. */
-export const migrations: readonly Migration[] = [records, activeKeys, work, effects, inbox]
+export const migrations: readonly Migration[] = [records, activeKeys, work, effects, inbox, turns]
 
 /** The schema that this release reads and writes. */
 export const schemaVersion = migrations.length
