@@ -3,7 +3,7 @@ import { invariant } from '../../../kernel/errors.js'
 import type { Query } from '../connections.js'
 import { held, parameter } from '../fragments.js'
 import { claimedColumns, claimedGives, effectColumns, effectGives } from './effect-row.js'
-import { firstFrom } from './turn-queries.js'
+import { firstOf } from './turn-queries.js'
 
 /**
  * Every statement on the outbox, for one schema, save for what ends a claim. Only `clock()` says what is due or over. Ids are
@@ -31,14 +31,14 @@ export function effectQueriesFor(schema: string) {
   const changing = giving(effectColumns, effectGives)
   /** The same, without what every claimed effect has alike. */
   const claiming = giving(claimedColumns, claimedGives)
+  /** Begins with the scope, so that two scopes never share one. */
+  const ordering = `n.scope_id || ' ' || n.ordering`
   /**
    * Another of its order was written before it, here or earlier, and is not final; or nobody can tell, since a transaction
    * of the application's that keeps to one snapshot does not see who was. Such a one is found by who looks.
    */
-  const ordering = `n.scope_id || ' ' || n.ordering`
   const waits = `(row_number() OVER (PARTITION BY n.ordering ORDER BY n.id) > 1
-            OR current_setting('transaction_isolation') <> 'read committed'
-            OR coalesce((SELECT f.ordering = ${ordering} FROM (${firstFrom(states, ordering)}) f), false))`
+            OR current_setting('transaction_isolation') <> 'read committed' OR EXISTS (${firstOf(states, ordering)}))`
   const leased = `state = 'leased', fence = fence + 1, started = started + 1, on_lease_over = 'resume',
         leased_until = t.now + $3::bigint * interval '1 millisecond', first_started_at = coalesce(first_started_at, t.now)`
   /** As the index of what can be claimed has it. */

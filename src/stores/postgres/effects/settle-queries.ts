@@ -71,10 +71,10 @@ export function settleQueriesFor(schema: string) {
       u AS (${update(way, 'asked')} RETURNING s.effect_id, s.fence, CASE s.state WHEN 'done' THEN s.ordering END AS ordering),
       missing AS MATERIALIZED (SELECT * FROM asked a WHERE NOT EXISTS (SELECT FROM u WHERE u.effect_id = a.id AND u.fence = a.fence))
       SELECT ARRAY(SELECT a.position FROM missing a WHERE NOT EXISTS (
-        SELECT FROM (SELECT * FROM ${states} o WHERE o.effect_id = a.id AND o.fence = a.fence OFFSET 0) s WHERE ${way.isRepeated})),
+        SELECT FROM (SELECT * FROM ${states} o WHERE o.effect_id = a.id AND o.fence = a.fence OFFSET 0) s WHERE ${way.isRepeated}))::text,
       ARRAY(SELECT ordering FROM u WHERE ordering IS NOT NULL UNION
         SELECT s.ordering FROM missing a, LATERAL (SELECT ordering FROM ${states} WHERE effect_id = a.id OFFSET 0) s
-        WHERE s.ordering IS NOT NULL)`,
+        WHERE s.ordering IS NOT NULL)::text`,
     gives: ['refused', 'orders'],
     plan: 'fresh' as const,
   })
@@ -86,7 +86,7 @@ export function settleQueriesFor(schema: string) {
       text: update(
         asDone,
         `(SELECT $1::bigint AS id, $2::bigint AS fence, $3::text AS provider_id, $4::bytea AS result, now FROM (${clock}) t)`,
-      ).concat(' RETURNING ARRAY(SELECT s.ordering WHERE s.ordering IS NOT NULL)'),
+      ).concat(' RETURNING ARRAY(SELECT s.ordering WHERE s.ordering IS NOT NULL)::text'),
       gives: ['orders'],
     },
     /** Waits for a commit that is still under way. */

@@ -4,21 +4,19 @@ import type { Query } from '../connections.js'
 export type TurnQueries = ReturnType<typeof turnQueriesFor>
 
 /**
- * The first that is not final of an order, or of the next one that has any. It is not asked for by equality: where nearly
- * all that there are wait in one order, the planner would look for any other by reading through them.
+ * The first of an order that is not final. It is not asked for by equality: where nearly all that there are wait in one
+ * order, the planner would look for any other by reading through them. A range has to be read from the index, in its order.
  */
-export function firstFrom(states: string, ordering: string): string {
-  return `SELECT effect_id, ordering, is_next FROM ${states} WHERE ordering IS NOT NULL AND ordering >= ${ordering}
-        AND state NOT IN ('done', 'discarded') ORDER BY ordering, effect_id LIMIT 1`
+export function firstOf(states: string, ordering: string): string {
+  return `SELECT effect_id, is_next FROM ${states} WHERE ordering IS NOT NULL AND ordering >= ${ordering}
+        AND ordering <= ${ordering} AND state NOT IN ('done', 'discarded') ORDER BY ordering, effect_id LIMIT 1`
 }
 
 export function turnQueriesFor(schema: string) {
   const states = `${schema}.effect_states`
   /** Of each of these orders the first that is not final, if it still waits. */
-  const firsts = (
-    orders: string,
-  ) => `SELECT f.effect_id FROM ${orders} o, LATERAL (${firstFrom(states, 'o.ordering')}) f
-      WHERE f.ordering = o.ordering AND f.is_next = 0`
+  const firsts = (orders: string) => `SELECT f.effect_id FROM ${orders} o, LATERAL (${firstOf(states, 'o.ordering')}) f
+      WHERE f.is_next = 0`
   /** Whoever is locked is being told by somebody else. */
   const told = (
     ids: string,
