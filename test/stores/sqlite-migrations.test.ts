@@ -70,13 +70,18 @@ test('a later release is not migrated back either', async () => {
 
 test('migrating twice changes nothing the second time', async () => {
   const path = freshPath()
-  expect(await migrateSqlite({ path })).toEqual({ path, from: 0, to: 2, migrations: ['0001-records', '0002-work'] })
-  expect(await migrateSqlite({ path })).toEqual({ path, from: 2, to: 2, migrations: [] })
+  expect(await migrateSqlite({ path })).toEqual({
+    path,
+    from: 0,
+    to: 3,
+    migrations: ['0001-records', '0002-work', '0003-turns'],
+  })
+  expect(await migrateSqlite({ path })).toEqual({ path, from: 3, to: 3, migrations: [] })
 })
 
 test('a preview says what would be applied and creates nothing', async () => {
   const path = freshPath()
-  const preview = { path, from: 0, to: 2, migrations: ['0001-records', '0002-work'] }
+  const preview = { path, from: 0, to: 3, migrations: ['0001-records', '0002-work', '0003-turns'] }
   expect(await migrateSqlite({ path, mode: 'preview' })).toEqual(preview)
   expect(existsSync(path)).toBe(false)
   looking(path, (database) => database.exec(oldFile))
