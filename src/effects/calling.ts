@@ -1,4 +1,4 @@
-import type { EffectAbout } from '../engine/effect-definition.js'
+import type { EffectAbout, EffectCall, EffectKind } from '../engine/effect-definition.js'
 import { codeOf } from '../engine/name.js'
 import type { Clock } from '../kernel/clock.js'
 import { type Failure, failureOf } from './deciding.js'
@@ -29,13 +29,15 @@ export function called(held: Held, about: EffectAbout<unknown>, clock: Clock): P
       stopping.stop(new DOMException('The call took longer than its timeout.', 'TimeoutError'))
     })
     const call = {
-      ...about,
+      payload: about.payload,
+      key: about.key,
+      scope: about.scope,
       attempt: effect.started,
       get signal() {
         return stopping.signal
       },
     }
-    made(() => kind.call(call)).then(
+    made(kind, call).then(
       (value) => {
         cancel()
         resolve({ kind: 'answered', value })
@@ -49,6 +51,10 @@ export function called(held: Held, about: EffectAbout<unknown>, clock: Clock): P
 }
 
 /** A call that throws before it waits for anything fails like any other. */
-async function made(call: () => unknown): Promise<unknown> {
-  return call()
+function made(kind: EffectKind, call: EffectCall<unknown>): Promise<unknown> {
+  try {
+    return Promise.resolve(kind.call(call))
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }

@@ -30,7 +30,7 @@ export type Source = 'found' | 'named'
  * Carries out one effect that is leased: its call, unless the result is durable already; what follows from the result; and
  * how it ended. No transaction is open while the provider is called.
  */
-export async function carriedOut<Tx>(held: Held, source: Source, around: Carrying<Tx>): Promise<Ending> {
+export function carriedOut<Tx>(held: Held, source: Source, around: Carrying<Tx>): Promise<Ending> {
   passing('effect.leased')
   const { effect, kind } = held
   const { result, providerId } = effect
@@ -50,44 +50,70 @@ export async function carriedOut<Tx>(held: Held, source: Source, around: Carryin
 
 /** That the call begins is durable before its first byte leaves, unless the provider honours the key. */
 async function sent<Tx>(held: Held, about: EffectAbout<unknown>, around: Carrying<Tx>): Promise<Ending> {
-  const { store, clock, leaseMs, holding, log } = around
-  const needsMark = held.kind.honoursKeyMs === undefined
-  if (needsMark) {
-    const sentAt = clock.elapsed()
-    const begun = await store.begin(held.claim, leaseMs).catch(codeOf)
-    if (begun === false) return lost(held, around)
-    if (begun !== true) return failed(held, { of: 'not_sent', errorCode: begun }, around)
-    held.endsAt = Math.max(held.endsAt, sentAt + leaseMs)
-    passing('effect.begun')
+  const { clock, holding } = around
+  const { honoursKeyMs, timeoutMs } = held.kind
+  if (honoursKeyMs === undefined) {
+    const refused = await begun(held, around)
+    if (refused !== undefined) return refused
   }
-  if (clock.elapsed() + held.kind.timeoutMs > held.endsAt) await holding.renew(held)
+  if (clock.elapsed() + timeoutMs > held.endsAt) await holding.renew(held)
   const call = await called(held, about, clock)
   if (call.kind === 'failed') return failed(held, call.failure, around)
-  if (call.kind === 'withheld') {
-    if (held.isLost) return lost(held, around)
-    if (needsMark) return failed(held, { of: 'not_sent', errorCode: 'lease_short' }, around)
-    return settled(held, { kind: 'release' }, around)
-  }
+  if (call.kind === 'withheld') return withheld(held, around)
   passing('effect.answered')
+  // Awaited: an async function that gives a promise back makes two more of it, for each effect.
+  return await answered(held, call.value, about, around)
+}
+
+/** Says that the call begins. Gives how the effect ended if that could not be said. */
+async function begun<Tx>(held: Held, around: Carrying<Tx>): Promise<Ending | undefined> {
+  const { store, clock, leaseMs } = around
+  const sentAt = clock.elapsed()
+  const isBegun = await store.begin(held.claim, leaseMs).catch(codeOf)
+  if (isBegun === false) return lost(held, around)
+  if (isBegun !== true) return failed(held, { of: 'not_sent', errorCode: isBegun }, around)
+  held.endsAt = Math.max(held.endsAt, sentAt + leaseMs)
+  passing('effect.begun')
+  return undefined
+}
+
+/** The lease does not last as long as the call may, so that nothing was sent. */
+function withheld<Tx>(held: Held, around: Carrying<Tx>): Ending | Promise<Ending> {
+  if (held.isLost) return lost(held, around)
+  if (held.kind.honoursKeyMs === undefined) return failed(held, { of: 'not_sent', errorCode: 'lease_short' }, around)
+  return settled(held, { kind: 'release' }, around)
+}
+
+function answered<Tx>(held: Held, value: unknown, about: EffectAbout<unknown>, around: Carrying<Tx>): Promise<Ending> {
   let said: EffectResult
   try {
-    said = packed(held.kind, call.value, log)
+    said = packed(held.kind, value, around.log)
   } catch (error) {
-    log({ level: 'error', code: 'effect_result_lost', message: (error as Error).message })
+    around.log({ level: 'error', code: 'effect_result_lost', message: (error as Error).message })
     return settled(held, doubted('result_lost'), around)
   }
   return finished(held, said, about, around)
 }
 
-/** What the provider said is durable before anything follows from it: no error after this leads to a second call. */
-async function finished<Tx>(
+function finished<Tx>(
   held: Held,
   said: EffectResult,
   about: EffectAbout<unknown>,
   around: Carrying<Tx>,
 ): Promise<Ending> {
   const { apply } = held.kind
-  if (apply === undefined) return settled(held, { kind: 'done', ...said }, around)
+  if (apply === undefined)
+    return settled(held, { kind: 'done', providerId: said.providerId, result: said.result }, around)
+  return applied(held, said, (tx) => apply(tx, unpacked(said.result), about), around)
+}
+
+/** What the provider said is durable before anything follows from it: no error after this leads to a second call. */
+async function applied<Tx>(
+  held: Held,
+  said: EffectResult,
+  apply: (tx: Tx) => unknown,
+  around: Carrying<Tx>,
+): Promise<Ending> {
   if (held.effect.result === undefined) {
     const recorded = await insisted(() => around.store.record(held.claim, said), around)
     if (recorded !== true) return recorded === false ? lost(held, around) : 'unwritten'
@@ -95,7 +121,7 @@ async function finished<Tx>(
   }
   try {
     await around.store.apply(held.claim, said, async (tx) => {
-      await apply(tx, unpacked(said.result), about)
+      await apply(tx)
       passing('effect.applying')
     })
   } catch (error) {

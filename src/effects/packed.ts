@@ -17,7 +17,7 @@ export function unpacked(bytes: Uint8Array): unknown {
 /** What a provider said, as it is kept. Throws `input_not_json` where that cannot be done. */
 export function packed(kind: EffectKind, value: unknown, log: Log): EffectResult {
   const result = packedValue(kind, value)
-  return { result, providerId: providerIdOf(kind, unpacked(result), log) }
+  return { result, providerId: providerIdOf(kind, result, log) }
 }
 
 function packedValue(kind: EffectKind, value: unknown): Uint8Array {
@@ -35,10 +35,10 @@ function packedValue(kind: EffectKind, value: unknown): Uint8Array {
 }
 
 /** The name of what was done is told to people: one that is missing must not undo that it was done. */
-function providerIdOf(kind: EffectKind, result: unknown, log: Log): string | undefined {
+function providerIdOf(kind: EffectKind, result: Uint8Array, log: Log): string | undefined {
   if (kind.providerId === undefined) return undefined
   try {
-    const id = kind.providerId(result)
+    const id = kind.providerId(unpacked(result))
     if (id === undefined || isUsable(id)) return id
   } catch {
     // Told below.

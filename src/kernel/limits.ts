@@ -261,6 +261,8 @@ export const effectBounds = {
   idleMs: second,
   /** How often leases that ran out are looked for: a lease is longer. */
   sweepMs: 5 * second,
+  /** Orders that are looked after at once: a few milliseconds, and soon all of them have been. */
+  orders: 200,
   /** A claim is waited for as long as any store does by itself: a reply that nobody hears leaves what it leased to its lease. */
   claimMs: 30 * second,
   /** Steps of the store that are tried for one effect, before its lease is left to run out. */

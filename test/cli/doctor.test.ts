@@ -15,7 +15,15 @@ import { ownPostgres, standbyBinaries } from '../support/postgres-server.js'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const main = join(root, 'dist/cli/main.js')
 const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-const migrations = ['0001-records', '0002-active-keys', '0003-work', '0004-effects', '0005-inbox', '0006-reaping']
+const migrations = [
+  '0001-records',
+  '0002-active-keys',
+  '0003-work',
+  '0004-effects',
+  '0005-inbox',
+  '0006-reaping',
+  '0007-turns',
+]
 
 const binaries = serverUrl === undefined ? { missing: 'no PostgreSQL' } : await standbyBinaries(serverUrl)
 
@@ -146,7 +154,7 @@ onPostgres('on a server', (url) => {
       migrations,
     })
     expect(stdout).not.toContain('geheim')
-    expect(run('migrate', url).stdout).toBe('already up to date at version 6\n')
+    expect(run('migrate', url).stdout).toBe('already up to date at version 7\n')
 
     const serving = asRole(url, role)
     const before = run('doctor', serving)

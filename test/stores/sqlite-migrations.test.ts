@@ -73,15 +73,15 @@ test('migrating twice changes nothing the second time', async () => {
   expect(await migrateSqlite({ path })).toEqual({
     path,
     from: 0,
-    to: 3,
-    migrations: ['0001-records', '0002-work', '0003-reaping'],
+    to: 4,
+    migrations: ['0001-records', '0002-work', '0003-reaping', '0004-turns'],
   })
-  expect(await migrateSqlite({ path })).toEqual({ path, from: 3, to: 3, migrations: [] })
+  expect(await migrateSqlite({ path })).toEqual({ path, from: 4, to: 4, migrations: [] })
 })
 
 test('a preview says what would be applied and creates nothing', async () => {
   const path = freshPath()
-  const preview = { path, from: 0, to: 3, migrations: ['0001-records', '0002-work', '0003-reaping'] }
+  const preview = { path, from: 0, to: 4, migrations: ['0001-records', '0002-work', '0003-reaping', '0004-turns'] }
   expect(await migrateSqlite({ path, mode: 'preview' })).toEqual(preview)
   expect(existsSync(path)).toBe(false)
   looking(path, (database) => database.exec(oldFile))

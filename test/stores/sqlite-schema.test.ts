@@ -17,6 +17,7 @@ const released = {
   '0001-records': '7110fc97a955d99933e22443855b4b0a7f9e345bb6274e589c1e61a4924be95a',
   '0002-work': '142ff28d1491ed34658cecbfda1a0c8c717c9c1a46d18327d5591925660c706f',
   '0003-reaping': '43e91a97d5eff358f7db7023e0cf2328e5c93ed4fa26e0e947eb3dae121a19c3',
+  '0004-turns': '99edd0567800a81296a16c73d492aada84a19edada8bbb1f0b8303dce93ed99c',
 }
 
 test('no released migration was edited, and each has the next number', () => {
@@ -84,16 +85,7 @@ test.each([
   ['effects are found by their keys', effectQueries.withKeys, ['sqlite_autoindex_hapax_effects_1']],
   ['the reaper buries', recordQueries.expired, ['hapax_records_expires', 'hapax_effect_states_open']],
   ['the resumer looks', recordQueries.interrupted(['a']), ['hapax_records_resumable', 'hapax_records_failed']],
-  [
-    'a worker claims',
-    effectQueries.claimable,
-    [
-      'hapax_effect_states_ready',
-      'hapax_effect_states_order',
-      'hapax_effect_states_leased',
-      'hapax_effect_states_order',
-    ],
-  ],
+  ['a worker claims', effectQueries.claimable, ['hapax_effect_states_ready', 'hapax_effect_states_leased']],
   ['the outbox is swept', effectQueries.overdue, ['hapax_effect_states_leased']],
   ['doubtful effects are looked at', effectQueries.doubts, ['hapax_effect_states_doubts']],
   ['dead letters are listed', effectQueries.list({ state: 'dead' }), ['hapax_effect_states_dead']],

@@ -8,8 +8,10 @@ import {
   done,
   effect,
   effectLeaseMs,
+  found,
   namesOf,
   release,
+  result,
   retry,
   settled,
   taken,
@@ -18,7 +20,7 @@ import {
   written,
   writtenBy,
 } from '../given-effects.js'
-import type { Show, Stage } from '../stage.js'
+import type { AnyStore, Show, Stage } from '../stage.js'
 
 /** Effects that share an order run one after another, whatever becomes of them. */
 export const effectOrders: Readonly<Record<string, Show>> = {
@@ -96,6 +98,59 @@ export const effectOrders: Readonly<Record<string, Show>> = {
     same(namesOf(await taken(stage)), ['a'])
   },
 
+  'whoever ends an effect, and however, lets the next of its order be had at once, on any node': async (stage) => {
+    const other = await stage.open()
+    await written(stage, ...['a', 'b', 'c', 'd'].map((name) => effect(name, { order: 'ride 7' })))
+    const next = async () => only(await taken(stage, 100, other))
+    await settled(stage, await takenOne(stage), done)
+    const second = await next()
+    await stage.effects(stage.store).apply(second, result, async () => undefined)
+    const third = await next()
+    await settled(stage, third, dead)
+    same(await taken(stage, 100, other), [])
+    await stage.effects(stage.store).discard([third.id])
+    same(namesOf([await next()]), ['d'])
+  },
+
+  'a settlement whose reply was lost, and that is repeated, leaves the next of its order to be had': async (stage) => {
+    await pair(stage)
+    const first = await takenOne(stage)
+    await settled(stage, first, done)
+    await settled(stage, first, done)
+    same(namesOf(await taken(stage)), ['b'])
+  },
+
+  'of orders that are written to and worked on at once, on two nodes, none is forgotten and none runs too early':
+    async (stage) => {
+      const other = await stage.open()
+      const orders = ['ride 7', 'ride 8', 'ride 9']
+      const names = Array.from({ length: 10 }, (_, index) => index)
+      let writing = orders.length
+      const writers = orders.map(async (order) => {
+        for (const name of names) await written(stage, effect(`${order} ${name}`, { order }))
+        writing--
+      })
+      const ran: number[] = []
+      const workers = [stage.store, other].map((store) =>
+        worked(
+          stage,
+          store,
+          () => writing === 0,
+          (id) => ran.push(id),
+        ),
+      )
+      await Promise.all([...writers, ...workers])
+      same(ran.length, orders.length * names.length)
+      const effects = await Promise.all(ran.map((id) => found(stage, { id })))
+      for (const order of orders) {
+        const ofOrder = effects.filter((effect) => effect.order === order)
+        same(
+          namesOf(ofOrder),
+          names.map((name) => `${order} ${name}`),
+        )
+      }
+    },
+
   'writers to one order at once leave effects that run one after another': async (stage) => {
     const names = Array.from({ length: 8 }, (_, index) => `${index}`)
     await Promise.all(names.map((name) => written(stage, effect(name, { order: 'ride 7' }))))
@@ -110,6 +165,19 @@ export const effectOrders: Readonly<Record<string, Show>> = {
       ran.toSorted((a, b) => a - b),
     )
   },
+}
+
+/** Carries out what there is on one node, until there is nothing and nobody writes any more. */
+async function worked(stage: Stage, store: AnyStore, isOver: () => boolean, ran: (id: number) => void): Promise<void> {
+  for (;;) {
+    const isLast = isOver()
+    const claims = await taken(stage, 2, store)
+    if (claims.length === 0 && isLast) return
+    for (const { id, fence } of claims) {
+      ran(id)
+      same(await stage.effects(store).settle([{ claim: { id, fence }, outcome: done }]), [true])
+    }
+  }
 }
 
 /** Two effects of one order. */

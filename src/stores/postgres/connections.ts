@@ -64,8 +64,22 @@ export function transactionSettings({ statementTimeoutMs, transactionTimeoutMs }
 
 /** Gives the values of a row their names. */
 export function named({ gives }: Query, values: readonly (string | null)[]): Row {
-  // By hand: every row comes by here, and a list of pairs for each would cost more than the row.
-  const row: Record<string, string | null> = {}
+  const row = { ...blankOf(gives) }
   for (let index = 0; index < gives.length; index++) row[gives[index] as string] = values[index] ?? null
   return row
 }
+
+/**
+ * A row with nothing in it. Every row comes by here, and filling a copy of this one costs a fraction of what naming
+ * column after column does: an object that grows by computed names becomes a hash table, one that is parsed does not.
+ */
+function blankOf(gives: readonly string[]): Record<string, string | null> {
+  let blank = blanks.get(gives)
+  if (blank === undefined) {
+    blank = JSON.parse(`{${gives.map((name) => `${JSON.stringify(name)}:null`).join()}}`) as Record<string, null>
+    blanks.set(gives, blank)
+  }
+  return blank
+}
+
+const blanks = new WeakMap<readonly string[], Record<string, string | null>>()

@@ -18,6 +18,7 @@ import { effectQueriesFor } from './effects/effect-queries.js'
 import { postgresEffects } from './effects/effect-store.js'
 import { effectWriter } from './effects/effect-writer.js'
 import { settleQueriesFor } from './effects/settle-queries.js'
+import { turnQueriesFor } from './effects/turn-queries.js'
 import { type Durability, examine } from './examine.js'
 import { type Execute, executor, type RowSecurity } from './executor.js'
 import { storeError } from './faults.js'
@@ -91,7 +92,11 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
   /** Where handlers write. */
   const phases = phasesOf(options, connections, use)
   const queries = queriesFor(quoted(schema))
-  const outbox = { ...effectQueriesFor(quoted(schema)), ...settleQueriesFor(quoted(schema)) }
+  const outbox = {
+    ...effectQueriesFor(quoted(schema)),
+    ...settleQueriesFor(quoted(schema)),
+    ...turnQueriesFor(quoted(schema)),
+  }
   const execute = executor(connections, rowSecurity)
   const table = recordTable(queries, execute)
   // Under row security a statement is about one scope, and a batch is about many.

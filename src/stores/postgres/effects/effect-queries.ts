@@ -2,7 +2,8 @@ import { type EffectQuery, effectStates } from '../../../engine/effect-store.js'
 import { invariant } from '../../../kernel/errors.js'
 import type { Query } from '../connections.js'
 import { held, parameter } from '../fragments.js'
-import { effectColumns, effectGives } from './effect-row.js'
+import { claimedColumns, claimedGives, effectColumns, effectGives } from './effect-row.js'
+import { firstOf } from './turn-queries.js'
 
 /**
  * Every statement on the outbox, for one schema, save for what ends a claim. Only `clock()` says what is due or over. Ids are
@@ -20,21 +21,29 @@ export function effectQueriesFor(schema: string) {
   const now = `(SELECT ${clock} AS now OFFSET 0) t`
   const whole = `SELECT ${effectColumns} FROM ${states} s JOIN ${effects} e ON e.id = s.effect_id`
   const ofClaim = `s.effect_id = $1 AND s.fence = $2`
-  /** Changes the states of these ids, and gives the whole effects. */
-  const changing = (set: string, ids: string) => ({
+  const giving = (columns: string, gives: readonly string[]) => (set: string, ids: string) => ({
     text: `UPDATE ${states} s SET ${set} FROM ${now}, ${effects} e
-      WHERE s.effect_id = ANY (ARRAY(${ids})) AND e.id = s.effect_id RETURNING ${effectColumns}`,
-    gives: effectGives,
+      WHERE s.effect_id = ANY (ARRAY(${ids})) AND e.id = s.effect_id RETURNING ${columns}`,
+    gives,
     plan: 'fresh' as const,
   })
-  /** An earlier one of the same order that is not final. What is final stays so: whatever else is seen, nothing runs twice. */
-  const isHeldUp = `(s.ordering IS NOT NULL AND EXISTS (SELECT FROM ${states} o WHERE o.ordering = s.ordering
-        AND o.effect_id < s.effect_id AND o.state NOT IN ('done', 'discarded')))`
+  /** Changes the states of these ids, and gives the whole effects. */
+  const changing = giving(effectColumns, effectGives)
+  /** The same, without what every claimed effect has alike. */
+  const claiming = giving(claimedColumns, claimedGives)
+  /** Begins with the scope, so that two scopes never share one. */
+  const ordering = `n.scope_id || ' ' || n.ordering`
+  /**
+   * Another of its order was written before it, here or earlier, and is not final; or nobody can tell, since a transaction
+   * of the application's that keeps to one snapshot does not see who was. Such a one is found by who looks.
+   */
+  const waits = `(row_number() OVER (PARTITION BY n.ordering ORDER BY n.id) > 1
+            OR current_setting('transaction_isolation') <> 'read committed' OR EXISTS (${firstOf(states, ordering)}))`
   const leased = `state = 'leased', fence = fence + 1, started = started + 1, on_lease_over = 'resume',
         leased_until = t.now + $3::bigint * interval '1 millisecond', first_started_at = coalesce(first_started_at, t.now)`
   /** As the index of what can be claimed has it. */
   const claimableAt = 'coalesce(s.leased_until, s.due_at)'
-  const mayRun = `s.on_lease_over = 'resume'`
+  const mayRun = `s.on_lease_over = 'resume' AND s.is_next = 1`
   const redriven = `state = 'ready', due_at = t.now, started = 0, finished = 0, looks = 0`
   const dead = `SELECT effect_id FROM ${states} WHERE effect_id = ANY ($1::bigint[]) AND state = 'dead' FOR UPDATE`
 
@@ -51,8 +60,9 @@ export function effectQueriesFor(schema: string) {
       n AS (INSERT INTO ${effects} (record_id, scope_id, operation, generation, phase, sequence, kind, payload, downstream_key, ordering, created_at)
         SELECT id, scope_id, operation, generation, phase, sequence, kind, payload, downstream_key, ordering, now
         FROM r, t, asked ORDER BY position RETURNING id, record_id, scope_id, kind, ordering, downstream_key)
-      INSERT INTO ${states} (effect_id, record_id, scope_id, kind, ordering, state, due_at)
-        SELECT n.id, n.record_id, n.scope_id, n.kind, n.scope_id || ' ' || n.ordering, 'ready', now + due_in * interval '1 millisecond'
+      INSERT INTO ${states} (effect_id, record_id, scope_id, kind, ordering, state, due_at, is_next)
+        SELECT n.id, n.record_id, n.scope_id, n.kind, ${ordering}, 'ready', now + due_in * interval '1 millisecond',
+          CASE WHEN n.ordering IS NOT NULL AND ${waits} THEN 0 ELSE 1 END
         FROM t, n JOIN asked USING (downstream_key)`,
       gives: [],
       plan: 'fresh',
@@ -64,16 +74,16 @@ export function effectQueriesFor(schema: string) {
     },
 
     /** Whoever is locked is being claimed by somebody else. */
-    claim: changing(
+    claim: claiming(
       leased,
       `SELECT s.effect_id FROM ${states} s WHERE s.state IN ('ready', 'leased') AND ${claimableAt} <= ${clock}
-        AND ${mayRun} AND s.kind = ANY ($1::text[]) AND NOT ${isHeldUp}
+        AND ${mayRun} AND s.kind = ANY ($1::text[])
         ORDER BY ${claimableAt}, s.effect_id LIMIT $2 FOR UPDATE SKIP LOCKED`,
     ),
     /** The same of these ids, due or not. */
-    claimNamed: changing(
+    claimNamed: claiming(
       leased,
-      `SELECT s.effect_id FROM ${states} s WHERE s.effect_id = ANY ($4::bigint[]) AND s.kind = ANY ($1::text[]) AND NOT ${isHeldUp}
+      `SELECT s.effect_id FROM ${states} s WHERE s.effect_id = ANY ($4::bigint[]) AND s.kind = ANY ($1::text[])
         AND s.state IN ('ready', 'leased') AND ${mayRun} AND (s.state = 'ready' OR s.leased_until <= ${clock})
         ORDER BY s.effect_id LIMIT $2 FOR UPDATE SKIP LOCKED`,
     ),

@@ -39,7 +39,30 @@ const columns = {
 export const effectGives: readonly string[] = Object.keys(columns)
 export const effectColumns = Object.values(columns).join(', ')
 
+/** What every effect has alike that was claimed a moment ago: nobody need ask for it. */
+const claimed = {
+  state: 'leased',
+  on_lease_over: 'resume',
+  doubted_at: null,
+  looks: '0',
+  reconcile_after: null,
+  finished_at: null,
+} as const satisfies Partial<Record<keyof typeof columns, string | null>>
+
+const asked = Object.entries(columns).filter(([name]) => !Object.hasOwn(claimed, name))
+
+export const claimedGives: readonly string[] = asked.map(([name]) => name)
+export const claimedColumns = asked.map(([, column]) => column).join(', ')
+
 export function effectOf(row: Row): StoredEffect {
+  return effectIn(row, row)
+}
+
+export function claimedOf(row: Row): StoredEffect {
+  return effectIn(row, claimed)
+}
+
+function effectIn(row: Row, live: Row): StoredEffect {
   return {
     id: Number(row.id),
     fence: Number(row.fence),
@@ -53,21 +76,21 @@ export function effectOf(row: Row): StoredEffect {
     phase: text(row.phase),
     sequence: Number(row.sequence),
     order: row.ordering ?? undefined,
-    state: text(row.state) as EffectState,
+    state: text(live.state) as EffectState,
     dueAt: Number(row.due_at),
     leaseUntil: numberIn(row.leased_until),
-    onLeaseOver: text(row.on_lease_over) as OnLeaseOver,
+    onLeaseOver: text(live.on_lease_over) as OnLeaseOver,
     started: Number(row.started),
     finished: Number(row.finished),
     firstStartedAt: numberIn(row.first_started_at),
     providerId: row.provider_id ?? undefined,
     result: row.result == null ? undefined : bytesOf(row.result),
     errorCode: row.last_error_code ?? undefined,
-    doubtedAt: numberIn(row.doubted_at),
-    looks: Number(row.looks),
-    reconcileAfter: numberIn(row.reconcile_after),
+    doubtedAt: numberIn(live.doubted_at),
+    looks: Number(live.looks),
+    reconcileAfter: numberIn(live.reconcile_after),
     createdAt: Number(row.created_at),
-    finishedAt: numberIn(row.finished_at),
+    finishedAt: numberIn(live.finished_at),
   }
 }
 
@@ -77,4 +100,9 @@ function text(value: string | null | undefined): string {
 
 function numberIn(value: string | null | undefined): number | undefined {
   return value == null ? undefined : Number(value)
+}
+
+/** The order of its state, which begins with the scope. */
+export function orderingOf({ scope, order }: StoredEffect): readonly string[] {
+  return order === undefined ? [] : [`${scope} ${order}`]
 }

@@ -8,12 +8,14 @@ import type { Connections, Query, Row } from '../connections.js'
 import { type Execute, everyScope, type RowSecurity, sessionExecutor } from '../executor.js'
 import { inOneCommit } from '../in-one-commit.js'
 import type { EffectQueries } from './effect-queries.js'
-import { effectOf } from './effect-row.js'
+import { claimedOf, effectOf, orderingOf } from './effect-row.js'
 import type { SettleQueries } from './settle-queries.js'
-import { namedIn, ofResult, ofSettlements } from './settlements.js'
+import { namedIn, ofClaims, ofDone, ofResult, ofSettlements, writtenBut } from './settlements.js'
+import type { TurnQueries } from './turn-queries.js'
+import { turns } from './turns.js'
 
 interface Surroundings<Tx> {
-  readonly queries: EffectQueries & SettleQueries
+  readonly queries: EffectQueries & SettleQueries & TurnQueries
   readonly execute: Execute
   readonly rowSecurity: RowSecurity
   /** Where the application writes what follows from an effect. */
@@ -22,6 +24,8 @@ interface Surroundings<Tx> {
   readonly readBack: Pick<Connections<unknown>, 'transaction'>
 }
 
+type ClaimQuery = Parameters<EffectStore<never>['claim']>[0]
+
 /** The outbox. Its workers serve every scope, so that every statement is about all of them. */
 export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore<Tx> {
   const { queries, execute, rowSecurity, phases, readBack } = surroundings
@@ -29,46 +33,71 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
   const changed = async (query: Query, ...values: readonly SqlValue[]) => (await ask(query, ...values)).length > 0
   const among = (kinds: readonly string[]) => arrayOf(kinds)
 
+  const order = turns(queries, ask)
+
+  async function claimed({ kinds, ids, limit, leaseMs }: ClaimQuery): Promise<readonly StoredEffect[]> {
+    const asked = [among(kinds), limit, leaseMs] as const
+    const rows = await (ids === undefined
+      ? ask(queries.claim, ...asked)
+      : ask(queries.claimNamed, ...asked, arrayOf(ids)))
+    return rows.map(claimedOf).toSorted((a, b) => a.dueAt - b.dueAt || a.id - b.id)
+  }
+
+  /** Where somebody was not told that it is his turn, there is more to claim. What was claimed is not lost by an error here. */
+  async function overlooked(query: ClaimQuery): Promise<readonly StoredEffect[]> {
+    try {
+      return (await order.look()) ? await claimed(query) : []
+    } catch {
+      return []
+    }
+  }
+
   return {
-    async claim({ kinds, ids, limit, leaseMs }) {
-      const asked = [among(kinds), boundedLimit(limit, limits.batch), leaseMs] as const
-      const rows = await (ids === undefined
-        ? ask(queries.claim, ...asked)
-        : ask(queries.claimNamed, ...asked, arrayOf(ids)))
-      return effectsIn(rows).toSorted((a, b) => a.dueAt - b.dueAt || a.id - b.id)
+    async claim(query) {
+      const limit = boundedLimit(query.limit, limits.batch)
+      const found = await claimed({ ...query, limit })
+      if (query.ids !== undefined || found.length >= limit) return found
+      return [...found, ...(await overlooked({ ...query, limit: limit - found.length }))]
     },
     begin: ({ id, fence }, leaseMs) => changed(queries.begin, id, fence, leaseMs),
     async renew(claims, leaseMs) {
       if (claims.length === 0) return []
-      const [ids, fences] = [arrayOf(claims.map(({ id }) => id)), arrayOf(claims.map(({ fence }) => fence))]
-      return namedIn(await ask(queries.renew, ids, fences, leaseMs), claims)
+      return namedIn(await ask(queries.renew, ...ofClaims(claims), leaseMs), claims)
     },
     record: ({ id, fence }, result) => changed(queries.record, id, fence, ...ofResult(result)),
     async settle(settlements) {
       if (settlements.length === 0) return []
-      const rows = await ask(queries.settle, ...ofSettlements(settlements))
-      return namedIn(
-        rows,
-        settlements.map(({ claim }) => claim),
-      )
+      const done = ofDone(settlements)
+      const [row] = await (done === undefined
+        ? ask(queries.settle, ...ofSettlements(settlements))
+        : ask(queries.settleDone, ...done))
+      await order.tell(row?.orders)
+      return writtenBut(row, settlements.length)
     },
 
-    apply: ({ id, fence }, result, body) =>
-      inOneCommit(phases, async ({ query, said }) => {
+    async apply({ id, fence }, result, body) {
+      const orders = await inOneCommit(phases, async ({ query, said }) => {
         await said(body)
         const settle = await sessionExecutor(query, rowSecurity, everyScope)
-        const finished = await settle(everyScope, queries.finish, [id, fence, ...ofResult(result)])
-        if (finished.length === 0) throw new HapaxError('claim_lost')
+        const [finished] = await settle(everyScope, queries.finish, [id, fence, ...ofResult(result)])
+        if (finished === undefined) throw new HapaxError('claim_lost')
         const isCommitted = () =>
           readBack.transaction(async ({ query }) => {
             const look = await sessionExecutor(query, rowSecurity, everyScope)
             const [row] = await look(everyScope, queries.isDone, [id, fence])
             return row?.is_done === 't'
           })
-        return { value: undefined, isCommitted }
-      }),
+        return { value: finished.orders, isCommitted }
+      })
+      await order.tell(orders)
+    },
 
-    sweep: async (limit) => effectsIn(await ask(queries.sweep, boundedLimit(limit, limits.batch))),
+    async sweep(limit) {
+      const swept = effectsIn(await ask(queries.sweep, boundedLimit(limit, limits.batch)))
+      // Also where every claim is full, and nobody looks.
+      await order.look().catch(() => undefined)
+      return swept
+    },
     doubts: async ({ kinds, limit, holdMs }) =>
       effectsIn(await ask(queries.doubts, boundedLimit(limit, limits.batch), among(kinds), holdMs)),
     postpone: ({ id, fence }, { looks, afterMs }) => changed(queries.postpone, id, fence, looks, afterMs ?? null),
@@ -95,7 +124,11 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
     named: async (keys) => effectsIn(await ask(queries.named, arrayOf(keys))),
     redrive: async (ids, keyMemory) =>
       effectsIn(await ask(keyMemory === 'anew' ? queries.redriveAnew : queries.redrive, arrayOf(ids))),
-    discard: async (ids) => effectsIn(await ask(queries.discard, arrayOf(ids))),
+    async discard(ids) {
+      const discarded = effectsIn(await ask(queries.discard, arrayOf(ids)))
+      await order.tell(arrayOf(discarded.flatMap(orderingOf)))
+      return discarded
+    },
     reap: async (limit, keepMs) => (await ask(queries.reap, boundedLimit(limit, limits.batch), keepMs)).length,
   }
 }

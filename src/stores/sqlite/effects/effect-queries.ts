@@ -13,14 +13,15 @@ const both = 'hapax_effect_states s JOIN hapax_effects e ON e.id = s.effect_id'
 /** A list of kinds is one value. */
 const wanted = 's.kind IN (SELECT value FROM json_each(?))'
 
-/** None of its order stands before it that is not final. */
-const isNext = `(s.ordering IS NULL OR NOT EXISTS (SELECT 1 FROM hapax_effect_states b
-    WHERE b.ordering = s.ordering AND b.effect_id < s.effect_id AND b.state NOT IN ('done', 'discarded')))`
-
 export const effectQueries = {
   insertIntent: `INSERT INTO hapax_effects (${intent.join(', ')}) VALUES (${marks(intent)}) RETURNING id`,
-  insertState: `INSERT INTO hapax_effect_states (effect_id, record_id, kind, ordering, ${state.join(', ')})
-    VALUES (?, ?, ?, ?, ${marks(state)})`,
+  /** The last parameter is the order again: who stands behind another that is not final is not next. */
+  insertState: `INSERT INTO hapax_effect_states (effect_id, record_id, kind, ordering, ${state.join(', ')}, is_next)
+    VALUES (?, ?, ?, ?, ${marks(state)}, NOT EXISTS (SELECT 1 FROM hapax_effect_states
+      WHERE ordering = ? AND ordering IS NOT NULL AND state NOT IN ('done', 'discarded')))`,
+  /** In this order one has become final. Only the first is ever carried out, so that whoever waits longest is next. */
+  tell: `UPDATE hapax_effect_states SET is_next = 1 WHERE effect_id = (SELECT effect_id FROM hapax_effect_states
+    WHERE ordering = ? AND is_next = 0 ORDER BY effect_id LIMIT 1)`,
   update: (names: readonly string[]) =>
     `UPDATE hapax_effect_states SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE effect_id = ?`,
   find: `SELECT ${whole} FROM ${both} WHERE s.effect_id = ?`,
@@ -28,15 +29,15 @@ export const effectQueries = {
   /** Two ranges that are merged, each in the order of an index or of the few whose lease is over. */
   claimable: `SELECT ${whole} FROM (
       SELECT s.due_at AS first_due, s.effect_id AS id FROM hapax_effect_states s
-        WHERE s.state = 'ready' AND s.due_at <= ? AND ${wanted} AND ${isNext}
+        WHERE s.state = 'ready' AND s.due_at <= ? AND ${wanted} AND s.is_next = 1
       UNION ALL SELECT s.due_at, s.effect_id FROM hapax_effect_states s
-        WHERE s.state = 'leased' AND s.on_lease_over = 'resume' AND s.leased_until <= ? AND ${wanted} AND ${isNext}
+        WHERE s.state = 'leased' AND s.on_lease_over = 'resume' AND s.leased_until <= ? AND ${wanted} AND s.is_next = 1
       ORDER BY 1, 2 LIMIT ?) AS due
     CROSS JOIN hapax_effect_states s ON s.effect_id = due.id CROSS JOIN hapax_effects e ON e.id = due.id
     ORDER BY due.first_due, due.id`,
   /** The same of these ids, due or not. */
   named: `SELECT ${whole} FROM ${both}
-    WHERE s.effect_id IN (SELECT value FROM json_each(?)) AND ${wanted} AND ${isNext}
+    WHERE s.effect_id IN (SELECT value FROM json_each(?)) AND ${wanted} AND s.is_next = 1
       AND (s.state = 'ready' OR (s.state = 'leased' AND s.on_lease_over = 'resume' AND s.leased_until <= ?))
     ORDER BY s.effect_id LIMIT ?`,
   overdue: `SELECT ${whole} FROM ${both}

@@ -1,4 +1,4 @@
-import type { EffectQuery, NewEffect, StoredEffect } from '../../../engine/effect-store.js'
+import { type EffectQuery, isFinal, type NewEffect, type StoredEffect } from '../../../engine/effect-store.js'
 import { written } from '../../../engine/effect-transitions.js'
 import type { StoredRecord } from '../../../engine/record.js'
 import { invariant } from '../../../kernel/errors.js'
@@ -14,7 +14,7 @@ export interface EffectTable {
   insert(record: StoredRecord, effects: readonly NewEffect[], now: number): void
   find(id: number): StoredEffect | undefined
   findByKey(downstreamKey: string): StoredEffect | undefined
-  /** Writes what differs from the effect as it was read. */
+  /** Writes what differs from the effect as it was read. One that becomes final makes the next of its order. */
   write(current: StoredEffect, next: StoredEffect): void
   /** Those that may be carried out, and whose turn it is in their order; of these ids, whether they are due or not. */
   claimable(
@@ -58,7 +58,8 @@ export function effectTable(connection: Connection): EffectTable {
         invariant(row, 'an insert gives the id of its row')
         const { recordId, kind } = fresh
         const state = valuesOf(stateColumns, fresh)
-        statement(queries.insertState).run([row.id, recordId, kind, orderingOf(fresh), ...state])
+        const ordering = orderingOf(fresh)
+        statement(queries.insertState).run([row.id, recordId, kind, ordering, ...state, ordering])
       }
     },
     find: (id) => one(queries.find, id),
@@ -68,6 +69,7 @@ export function effectTable(connection: Connection): EffectTable {
       if (changed.length === 0) return
       const names = changed.map(([name]) => name)
       statement(queries.update(names)).run([...changed.map(([, read]) => read(next)), next.id])
+      if (next.order !== undefined && isFinal(next.state)) statement(queries.tell).run([orderingOf(next)])
     },
     claimable(kinds, ids, now, limit) {
       const list = JSON.stringify(kinds)
