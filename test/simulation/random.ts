@@ -15,8 +15,8 @@ export function scenarioOf(seed: number): Scenario {
   const rarely = (most: number) => upTo(mostly(most))
   const oneOf = <T>(all: readonly T[]): T => all[upTo(all.length - 1)] as T
   const nodes = 1 + mostly(2)
-  const keys = 1 + mostly(2)
-  const among = 1 + mostly(2)
+  const keys = 1 + rarely(2)
+  const among = 1 + rarely(2)
   // Requests with one key are of one kind, as those of one client would be; a few are something else by mistake.
   const kinds = new Map<string, Program>()
   const requests = Array.from({ length: 1 + rarely(7) }, () => {
@@ -31,8 +31,8 @@ export function scenarioOf(seed: number): Scenario {
   return {
     requests,
     passes: Array.from({ length: rarely(6) }, () => ({ worker: oneOf(workerNames), node: upTo(nodes - 1) })),
-    deliveries: mostly(2),
-    operators: mostly(1),
+    deliveries: rarely(2),
+    operators: rarely(1),
     pauses: fraction() < 0.05 ? [oneOf([60_000, 3_600_000, 25 * 3_600_000])] : [],
     faults: {
       breaks: mostly(4),

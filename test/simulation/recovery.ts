@@ -1,4 +1,6 @@
-import { workerNames } from '../../src/workers/services.js'
+import { isFinal } from '../../src/engine/effect-store.js'
+import type { State } from '../../src/engine/state.js'
+import { type WorkerName, workerNames } from '../../src/workers/services.js'
 import { client, type Surroundings } from './client.js'
 import type { Simulation } from './simulation.js'
 
@@ -15,8 +17,26 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
   let isAskedAgain = false
 
   async function work(): Promise<void> {
-    for (const name of workerNames) if (name !== 'reaper') await node(0).worker(name)?.runOnce().catch(nothing)
+    for (const name of workerNames) if (isNeeded(name)) await node(0).worker(name)?.runOnce().catch(nothing)
     for (const key of [...keysOf(database)]) await toldByOperator(key)
+  }
+
+  /** Whether this worker may find anything: a pass that cannot is only time. */
+  function isNeeded(name: WorkerName): boolean {
+    const some = (...states: readonly State[]) => database.records().some(({ state }) => states.includes(state))
+    switch (name) {
+      case 'sweeper':
+        return some('in_progress')
+      case 'reconciler':
+        return some('unknown')
+      case 'resumer':
+        return some('in_progress', 'failed_retryable')
+      case 'effects':
+      case 'effectReconciler':
+        return database.effects().some(({ state }) => !isFinal(state))
+      case 'reaper':
+        return false
+    }
   }
 
   /** Blind calls are for people: one looks at the provider's ledger, and says what is there. */

@@ -1,0 +1,67 @@
+/** Plants every known bug into the real source, and sees that each is caught by what it names. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bugs } from '../../test/simulation/planted-bugs.mjs'
+import { root } from '../root.mjs'
+import { bundled, patched } from './bundle.mjs'
+import { simulated } from './child.mjs'
+
+/**
+ * @typedef {import('./bundle.mjs').Patch} Patch
+ *
+ * What catches it: schedules of this many seeds, one of the small cases, or a case of the store conformance suite.
+ * @typedef {{ readonly seeds: number } | { readonly case: string } | { readonly suite: string }} Catcher
+ *
+ * @typedef {{ readonly bug: string, readonly patch: Patch, readonly caughtBy: Catcher, readonly says: RegExp }} PlantedBug
+ */
+
+/** No case of a planted bug needs more. */
+const mostSchedules = 200_000
+
+/**
+ * @param {number} processes
+ * @returns {Promise<boolean>} whether all of them are caught
+ */
+export async function sabotage(processes) {
+  const waiting = bugs.entries()
+  let caught = 0
+  const lane = async () => {
+    for (const [index, planted] of waiting) {
+      const startedAt = performance.now()
+      const missed = await escaped(planted, `sabotage-${index}`).catch((error) => String(error))
+      const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
+      if (missed === undefined) caught++
+      if (missed === undefined) console.log(`✓ ${planted.bug}: caught (${seconds} s)`)
+      else console.error(`✗ ${planted.bug}: ${missed}`)
+    }
+  }
+  await Promise.all(Array.from({ length: processes }, lane))
+  console.log(`${caught} of ${bugs.length} planted bugs are caught`)
+  return caught === bugs.length
+}
+
+/**
+ * Why a bug was not caught as it should have been; `undefined` when it was.
+ *
+ * @param {PlantedBug} planted
+ * @param {string} name
+ */
+async function escaped({ patch, caughtBy, says }, name) {
+  // Said before anything is built: a patch that no longer applies is a bug that nobody looks for.
+  patched(readFileSync(join(root, patch.file), 'utf8'), patch)
+  const line = await simulated(await bundled(name, { patch, ...entryOf(caughtBy) }), taskOf(caughtBy))
+  if (line.kind !== 'failed') return 'nobody noticed'
+  return says.test(line.error) ? undefined : `caught, but for another reason: ${line.error.split('\n')[0]}`
+}
+
+/** @param {Catcher} caughtBy */
+function entryOf(caughtBy) {
+  return 'suite' in caughtBy ? { entry: 'test/simulation/suite.ts' } : {}
+}
+
+/** @param {Catcher} caughtBy */
+function taskOf(caughtBy) {
+  if ('suite' in caughtBy) return { name: caughtBy.suite }
+  if ('case' in caughtBy) return { kind: 'case', name: caughtBy.case, most: mostSchedules }
+  return { kind: 'random', from: 1, step: 1, count: caughtBy.seeds, ms: 120_000 }
+}
