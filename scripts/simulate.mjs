@@ -19,7 +19,7 @@ const help = `npm run simulate -- [options]
   --schedules N   random schedules to run (default 200000)
   --minutes N     and no longer than this (default 2)
   --from SEED     the first of their seeds (default 1)
-  --campaign      go on after the last seed on record, and put what was run on record
+  --record        go on after the last seed on record, and put what was run on record, in docs/RELIABILITY.md
   --cases         only the small cases, all schedules of each
   --random        only the random ones
   --seed SEED     one seed again, in words
@@ -34,7 +34,7 @@ const { values: asked } = parseArgs({
     schedules: { type: 'string' },
     minutes: { type: 'string' },
     from: { type: 'string' },
-    campaign: { type: 'boolean' },
+    record: { type: 'boolean' },
     cases: { type: 'boolean' },
     random: { type: 'boolean' },
     seed: { type: 'string' },
@@ -51,23 +51,30 @@ async function main() {
     return true
   }
   const processes = wholeNumber('processes', availableParallelism())
-  if (asked.sabotage) return sabotage(processes)
+  if (asked.sabotage) return recorded('bugs', await sabotage(processes))
   const bundle = await bundled('simulate')
   if (asked.seed !== undefined) return repeated(bundle, wholeNumber('seed', 1))
-  const isFine = asked.random || (await cases(bundle, processes))
-  if (!isFine || asked.cases) return isFine
-  const minutes = wholeNumber('minutes', 2)
-  const from = asked.campaign ? nextSeed() : wholeNumber('from', 1)
-  const run = {
+  if (!asked.random && !recorded('cases', await cases(bundle, processes))) return false
+  if (asked.cases) return true
+  const ran = await campaign({
     bundle,
     processes,
-    from,
+    from: asked.record ? nextSeed() : wholeNumber('from', 1),
     schedules: wholeNumber('schedules', asked.minutes === undefined ? 200_000 : 1e9),
-    minutes,
-  }
-  const ran = await campaign(run)
-  if (ran !== undefined && asked.campaign) record(ran)
-  return ran !== undefined
+    minutes: wholeNumber('minutes', 2),
+  })
+  return recorded('campaigns', ran)
+}
+
+/**
+ * Whether it went well; and if it did and was to be recorded, it is.
+ *
+ * @param {import('./simulation/results.mjs').Kind} kind
+ * @param {readonly object[] | undefined} figures
+ */
+function recorded(kind, figures) {
+  if (figures !== undefined && asked.record) record(kind, figures)
+  return figures !== undefined
 }
 
 /**

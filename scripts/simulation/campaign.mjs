@@ -11,7 +11,7 @@ import { tell } from './told.mjs'
  * @property {number} seconds
  *
  * @param {{ bundle: string, processes: number, from: number, schedules: number, minutes: number }} asked
- * @returns {Promise<Ran | undefined>} `undefined` when a promise was broken
+ * @returns {Promise<[Ran] | undefined>} `undefined` when a promise was broken
  */
 export async function campaign({ bundle, processes, from, schedules, minutes }) {
   const startedAt = performance.now()
@@ -41,7 +41,7 @@ export async function campaign({ bundle, processes, from, schedules, minutes }) 
   const perSecond = Math.round((ran / busyMs) * 1_000)
   console.log(`✓ ${ran} random schedules, seeds ${from} to ${next - 1}, 0 violations (${seconds.toFixed(0)} s)`)
   if (ran < schedules) console.log(`  ${schedules} were asked for; there was no more time than ${minutes} min`)
-  return { from, to: next - 1, schedules: ran, perSecond, seconds: Math.round(seconds) }
+  return [{ from, to: next - 1, schedules: ran, perSecond, seconds: Math.round(seconds) }]
 }
 
 /** Seeds of one process in one round: long enough to be worth its start, short enough to end in time. */

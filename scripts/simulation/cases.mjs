@@ -9,12 +9,17 @@ const most = 2_000_000
 /**
  * @param {string} bundle
  * @param {number} processes
- * @returns {Promise<boolean>} whether all of them are exhausted, and nothing was broken
+ * @returns {Promise<readonly Exhausted[] | undefined>} `undefined` when one of them is not exhausted, or a promise was broken
+ *
+ * @typedef {{ name: string, schedules: number, states: number }} Exhausted
  */
 export async function cases(bundle, processes) {
   const { cases: all } = await import(await bundled('cases', { entry: 'test/simulation/cases.ts' }))
-  const waiting = all.map((/** @type {{ name: string }} */ { name }) => name).values()
-  let isFine = true
+  /** @type {string[]} */
+  const names = all.map((/** @type {{ name: string }} */ { name }) => name)
+  const waiting = names.values()
+  /** @type {Exhausted[]} */
+  const done = []
   const lane = async () => {
     for (const name of waiting) {
       const startedAt = performance.now()
@@ -22,13 +27,14 @@ export async function cases(bundle, processes) {
       if (line.kind === 'case' && line.isExhausted) {
         const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
         console.log(`✓ ${name}: ${line.schedules} schedules, ${line.states} states, exhausted (${seconds} s)`)
+        done.push({ name, schedules: line.schedules, states: line.states })
         continue
       }
-      isFine = false
       if (line.kind === 'failed') tell(line)
       else console.error(`✗ ${name}: more than ${most} schedules, not exhausted`)
     }
   }
   await Promise.all(Array.from({ length: processes }, lane))
-  return isFine
+  const inOrder = done.toSorted((a, b) => names.indexOf(a.name) - names.indexOf(b.name))
+  return done.length === names.length ? inOrder : undefined
 }

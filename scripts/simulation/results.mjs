@@ -1,27 +1,89 @@
-/** The campaigns on record: each a range of seeds that was run, so that they add up. */
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+/** What was run, on record: campaigns as ranges of seeds, so that they add up; of cases and planted bugs the last run. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { root } from '../root.mjs'
 
-export const file = join(root, 'docs', 'reliability', 'campaigns.jsonl')
+/**
+ * @typedef {'campaigns' | 'cases' | 'bugs'} Kind
+ * @typedef {import('./campaign.mjs').Ran & { date: string, node: string }} Campaign
+ *
+ * @typedef {object} OnRecord
+ * @property {readonly Campaign[]} campaigns
+ * @property {{ date: string, node: string, figures: readonly import('./cases.mjs').Exhausted[] }} cases
+ * @property {{ date: string, node: string, figures: readonly { bug: string, caughtBy: string }[] }} bugs
+ */
 
-/** @returns {readonly (import('./campaign.mjs').Ran & { date: string, node: string })[]} */
-export function campaigns() {
-  if (!existsSync(file)) return []
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line))
+const file = join(root, 'docs', 'reliability', 'simulation.json')
+const page = join(root, 'docs', 'RELIABILITY.md')
+const nothing = { campaigns: [], cases: { date: '', node: '', figures: [] }, bugs: { date: '', node: '', figures: [] } }
+
+/** @returns {OnRecord} */
+export function onRecord() {
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : nothing
 }
 
 /** The first seed that no campaign has run. */
 export function nextSeed() {
-  return Math.max(0, ...campaigns().map(({ to }) => to)) + 1
+  return Math.max(0, ...onRecord().campaigns.map(({ to }) => to)) + 1
 }
 
-/** @param {import('./campaign.mjs').Ran} ran */
-export function record(ran) {
-  const date = new Date().toISOString().slice(0, 10)
-  appendFileSync(file, `${JSON.stringify({ date, node: process.version, ...ran })}\n`)
+/**
+ * @param {Kind} kind
+ * @param {readonly object[]} figures
+ */
+export function record(kind, figures) {
+  const when = { date: new Date().toISOString().slice(0, 10), node: process.version }
+  const before = onRecord()
+  const now =
+    kind === 'campaigns'
+      ? { ...before, campaigns: [...before.campaigns, ...figures.map((one) => ({ ...when, ...one }))] }
+      : { ...before, [kind]: { ...when, figures } }
+  writeFileSync(file, `${JSON.stringify(now, null, 2)}\n`)
+  writeFileSync(page, withFigures(readFileSync(page, 'utf8')))
+}
+
+/**
+ * The page with the figures that are on record.
+ *
+ * @param {string} text
+ */
+export function withFigures(text) {
+  const [before, , after] = text.split(/<!-- (?:figures|end of figures) -->\n/)
+  return `${before}<!-- figures -->\n${tables(onRecord())}<!-- end of figures -->\n${after}`
+}
+
+/** @param {OnRecord} record */
+function tables({ campaigns, cases, bugs }) {
+  const total = campaigns.reduce((sum, { schedules }) => sum + schedules, 0)
+  const lines = [
+    `### Every schedule of the small cases (${cases.date}, node ${cases.node})`,
+    '',
+    '`npm run simulate -- --cases --record`',
+    '',
+    '| case | schedules | states | |',
+    '|---|---:|---:|---|',
+    ...cases.figures.map(({ name, schedules, states }) => `| ${name} | ${schedules} | ${states} | exhausted |`),
+    '',
+    `### Random schedules: ${total} in all, 0 violations`,
+    '',
+    '`npm run simulate -- --random --minutes N --record`',
+    '',
+    '| date | node | seeds | schedules | per second and process |',
+    '|---|---|---|---:|---:|',
+    ...campaigns.map(
+      ({ date, node, from, to, schedules, perSecond }) =>
+        `| ${date} | ${node} | ${from} to ${to} | ${schedules} | ${perSecond} |`,
+    ),
+    '',
+    `### Planted bugs: all ${bugs.figures.length} are caught (${bugs.date}, node ${bugs.node})`,
+    '',
+    '`npm run simulate -- --sabotage --record`',
+    '',
+    '| bug | caught by |',
+    '|---|---|',
+    ...bugs.figures.map(({ bug, caughtBy }) => `| ${bug} | ${caughtBy} |`),
+    '',
+  ]
+  return `${lines.join('\n')}\n`
 }

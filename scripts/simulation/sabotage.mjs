@@ -20,7 +20,7 @@ const mostSchedules = 200_000
 
 /**
  * @param {number} processes
- * @returns {Promise<boolean>} whether all of them are caught
+ * @returns {Promise<readonly { bug: string, caughtBy: string }[] | undefined>} `undefined` when one was not caught
  */
 export async function sabotage(processes) {
   const waiting = bugs.entries()
@@ -37,7 +37,7 @@ export async function sabotage(processes) {
   }
   await Promise.all(Array.from({ length: processes }, lane))
   console.log(`${caught} of ${bugs.length} planted bugs are caught`)
-  return caught === bugs.length
+  return caught === bugs.length ? bugs.map(({ bug, caughtBy }) => ({ bug, caughtBy: wordsOf(caughtBy) })) : undefined
 }
 
 /**
@@ -52,6 +52,12 @@ async function escaped({ patch, caughtBy, says }, name) {
   const line = await simulated(await bundled(name, { patch, ...entryOf(caughtBy) }), taskOf(caughtBy))
   if (line.kind !== 'failed') return 'nobody noticed'
   return says.test(line.error) ? undefined : `caught, but for another reason: ${line.error.split('\n')[0]}`
+}
+
+/** @param {Catcher} caughtBy */
+function wordsOf(caughtBy) {
+  if ('suite' in caughtBy) return `the suite: ${caughtBy.suite}`
+  return 'case' in caughtBy ? `the case: ${caughtBy.case}` : `random schedules, of the first ${caughtBy.seeds} seeds`
 }
 
 /** @param {Catcher} caughtBy */

@@ -1,0 +1,358 @@
+/**
+ * What a careless author might do to the source, one edit each, and what must notice. A patch that no longer applies fails the
+ * run, as one that nobody catches does.
+ *
+ * @type {readonly import('../../scripts/simulation/sabotage.mjs').PlantedBug[]}
+ */
+export const bugs = [
+  {
+    bug: 'a write needs no fence',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'return current.fence === claim.fence && current.claimId === claim.claimId',
+      to: 'return current.claimId === claim.claimId',
+    },
+    caughtBy: { suite: 'the right claim id with the wrong fence can change nothing' },
+    says: /./,
+  },
+  {
+    bug: 'a write needs no claim id',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'current.fence === claim.fence && current.claimId === claim.claimId &&',
+      to: 'current.fence === claim.fence &&',
+    },
+    caughtBy: { suite: 'the right fence with the wrong claim id can change nothing' },
+    says: /./,
+  },
+  {
+    bug: 'a write does not look at the generation',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'current.claimId === claim.claimId && current.generation === claim.generation',
+      to: 'current.claimId === claim.claimId',
+    },
+    caughtBy: { suite: 'the right claim id and fence in the wrong generation can change nothing' },
+    says: /./,
+  },
+  {
+    bug: 'a key is looked up first, and then inserted',
+    patch: {
+      file: 'src/stores/postgres/steps.ts',
+      from: "if (next === 'deleted' ? await records.remove(found) : await records.write(found, next, call)) return answer",
+      to: "if (next === 'deleted') await records.remove(found)\n      else await records.write(found, next, call)\n      return answer",
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /./,
+  },
+  {
+    bug: 'a key that is unknown runs again',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: "    case 'unknown':\n      return { verdict: unknownVerdict(current, now) }\n    case 'failed_retryable':",
+      to: "    case 'unknown':\n    case 'failed_retryable':",
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /./,
+  },
+  {
+    bug: 'a lease is over before its time',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'const leaseLeftMs = (current.leaseUntil ?? 0) - now',
+      to: 'const leaseLeftMs = 0',
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /taken|second|unknown|stuck|different/,
+  },
+  {
+    bug: 'the sweeper does not look at the lease, and so not at its renewal',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: "record.onLeaseOver === 'doubt' && (record.leaseUntil ?? 0) <= now",
+      to: "record.onLeaseOver === 'doubt'",
+    },
+    caughtBy: { suite: 'a sweep never touches what lives' },
+    says: /./,
+  },
+  {
+    bug: 'what may not run again runs again after a crash',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: "if (current.onLeaseOver === 'resume') return taken",
+      to: "if (current.onLeaseOver !== 'never') return taken",
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /taken over although|second/,
+  },
+  {
+    bug: 'a different request gets the answer of the first',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: '  if (comparison !== undefined) return { verdict: comparison }\n',
+      to: '',
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /another request/,
+  },
+  {
+    bug: 'whether a request is the same is asked after whether it is under way',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: '  if (comparison !== undefined) return { verdict: comparison }\n  if (isOwn',
+      to: "  if (comparison !== undefined && current.state !== 'in_progress') return { verdict: comparison }\n  if (isOwn",
+    },
+    caughtBy: { suite: 'another request under a key that is in progress is a mismatch, and changes nothing' },
+    says: /./,
+  },
+  {
+    bug: 'a key that is used anew has its old generation',
+    patch: {
+      file: 'src/engine/next-record.ts',
+      from: 'generation: last.generation + 1',
+      to: 'generation: Math.max(1, last.generation)',
+    },
+    caughtBy: { suite: 'a key used anew is the next generation of the same record, with nothing left of the last' },
+    says: /./,
+  },
+  {
+    bug: 'the fence stays when a key is claimed anew',
+    patch: {
+      file: 'src/engine/next-record.ts',
+      from: "    state: stateAfter(current.state, 'resume'),\n    fence: current.fence + 1,",
+      to: "    state: stateAfter(current.state, 'resume'),\n    fence: current.fence,",
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /./,
+  },
+  {
+    bug: 'an attempt has a downstream key of its own',
+    patch: {
+      file: 'src/engine/calling.ts',
+      from: "const key = derivedKey('call', phases.ground.claim, name)",
+      to: "const key = derivedKey('call', phases.ground.claim, name, phases.ground.record.attempt)",
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /second/,
+  },
+  {
+    bug: 'the downstream key does not tell the tenant',
+    patch: {
+      file: 'src/engine/downstream-key.ts',
+      from: 'const parts = [domains[derivation], scope, key,',
+      to: "const parts = [domains[derivation], 'scope', key,",
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /./,
+  },
+  {
+    bug: 'an answer is sent before it is stored',
+    patch: {
+      file: 'src/engine/finishing.ts',
+      from: '  if (isPromise(completed)) return completed.then((completed) => told(run, said, completed, result))\n',
+      to: '  if (isPromise(completed)) return told(run, said, { expiresAt: undefined }, result)\n',
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /before that was durable|nobody listens/,
+  },
+  {
+    bug: 'an answer whose claim was lost is sent all the same',
+    patch: {
+      file: 'src/engine/finishing.ts',
+      from: '  if (completed === false) return readBack(run, result)\n',
+      to: '',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /./,
+  },
+  {
+    bug: 'what a handler answers beats an open doubt',
+    patch: {
+      file: 'src/engine/evidence.ts',
+      from: '  if (unsound !== undefined) return endings[unsound.kind](unsound.errorCode)\n',
+      to: "  if (unsound !== undefined && result.kind === 'threw') return { kind: 'fail', errorCode: unsound.errorCode }\n",
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /./,
+  },
+  {
+    bug: 'a call whose outcome nobody knows is made again',
+    patch: {
+      file: 'src/engine/calling.ts',
+      from: '  if (isRemembered(open, now)) return open\n',
+      to: '  if (isRemembered(open, now) || true) return open\n',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /second/,
+  },
+  {
+    bug: 'that a call begins is not durable before it is made',
+    patch: {
+      file: 'src/engine/calling.ts',
+      from: "  const onLeaseOver = open.honoursKeyForMs === undefined ? 'doubt' : 'resume'\n",
+      to: "  const onLeaseOver = 'resume' as const\n",
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /./,
+  },
+  {
+    bug: '“not landed” is believed at once',
+    patch: {
+      file: 'src/engine/settling.ts',
+      from: 'doubtedAt + call.timeoutMs + call.readLagMs',
+      to: 'doubtedAt',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /second transfer/,
+  },
+  {
+    bug: 'evidence that comes before the doubt is dropped',
+    patch: {
+      file: 'src/engine/said.ts',
+      from: 'return testimonies.filter(({ at }) => at >= begunAt)',
+      to: 'return testimonies.filter(({ at }) => at < begunAt)',
+    },
+    caughtBy: { case: 'a request against an operator, one crash' },
+    says: /./,
+  },
+  {
+    bug: 'evidence about one attempt settles a later one',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'current.generation === generation && (fence === undefined || current.fence === fence)',
+      to: 'current.generation === generation',
+    },
+    caughtBy: { suite: 'a doubt of one generation is not settled by evidence about another' },
+    says: /./,
+  },
+  {
+    bug: 'the reaper does not look at effects',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'now < record.expiresAt || record.hasEffects) return false',
+      to: 'now < record.expiresAt) return false',
+    },
+    caughtBy: { suite: 'a record is neither buried nor deleted before its effects are final, however late' },
+    says: /./,
+  },
+  {
+    bug: 'half-done work expires',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'return record.recoveryPoint === started && !record.isBegun',
+      to: 'return record.recoveryPoint.length > 0',
+    },
+    caughtBy: { suite: 'half-done work never expires' },
+    says: /./,
+  },
+  {
+    bug: 'an effect is leased by two workers',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: "return effect.state === 'leased' && effect.onLeaseOver === 'resume' && isLeaseOver(effect, now)",
+      to: "return effect.state === 'leased' && effect.onLeaseOver === 'resume'",
+    },
+    caughtBy: { suite: 'workers that claim at once never get the same effect, and leave none' },
+    says: /./,
+  },
+  {
+    bug: 'the call of an effect is not marked as begun',
+    patch: {
+      file: 'src/effects/carrying.ts',
+      from: 'const isBegun = await store.begin(held.claim, leaseMs).catch(codeOf)',
+      to: 'const isBegun = await store.renew([held.claim], leaseMs).then(([isHeld]) => isHeld ?? false, codeOf)',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /second shipment/,
+  },
+  {
+    bug: 'an effect in doubt is tried again',
+    patch: {
+      file: 'src/effects/deciding.ts',
+      from: "  if (failure.of !== 'doubt') return isOver",
+      to: "  if (failure.of !== 'answered') return isOver",
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /second shipment/,
+  },
+  {
+    bug: 'what a provider answered is not durable before something follows from it',
+    patch: {
+      file: 'src/effects/carrying.ts',
+      from: '  if (held.effect.result === undefined) {\n    const recorded',
+      to: '  if (held.effect.result !== undefined) {\n    const recorded',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /./,
+  },
+  {
+    bug: '“not landed” about an effect is believed at once',
+    patch: {
+      file: 'src/effects/evidence.ts',
+      from: 'return doubtedAt + kind.timeoutMs + kind.readLagMs',
+      to: 'return doubtedAt',
+    },
+    caughtBy: { seeds: 40_000 },
+    says: /second shipment/,
+  },
+  {
+    bug: 'a stale fence settles an effect',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: "return (current?.state === 'leased' || current?.state === 'unknown') && current.fence === fence",
+      to: "return (current?.state === 'leased' || current?.state === 'unknown') && fence > 0",
+    },
+    caughtBy: { suite: 'whoever lost the lease of an effect can change nothing of it' },
+    says: /./,
+  },
+  {
+    bug: 'the result of a call is not kept for the next attempt',
+    patch: {
+      file: 'src/engine/phases.ts',
+      from: 'if (known !== undefined) return known.result as Jsonified<T>',
+      to: "if (known === undefined && name === '') return undefined as never",
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /./,
+  },
+  {
+    bug: 'the store is waited for without end',
+    patch: {
+      file: 'src/engine/finishing.ts',
+      from: '  void context.background.track(keepWriting(run, ending, result))\n',
+      to: '',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /./,
+  },
+  {
+    bug: 'an event of a provider is processed each time it comes',
+    patch: {
+      file: 'src/inbox/inbox.ts',
+      from: 'return await store.receive({ provider, eventId }, work)',
+      to: 'return await store.receive({ provider, eventId: eventId + hapax.clock.elapsed() }, work)',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /./,
+  },
+  {
+    bug: 'a tenant is not part of the name of a record',
+    patch: {
+      file: 'src/engine/scope.ts',
+      from: "let text = escaped(given, 'tenant')",
+      to: "let text = 'everybody'",
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /tenant|durable|second/,
+  },
+  {
+    bug: 'a doubt ends without evidence',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'evidence: [...current.evidence, { ...settlement.evidence, says: outcome.kind, at: now }],',
+      to: 'evidence: current.evidence,',
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /without evidence/,
+  },
+]
