@@ -46,6 +46,14 @@ function allowed([name, { imports = [], modules = [] }]) {
 module.exports = {
   allowed: [
     ...Object.entries(parts).flatMap(allowed),
+    // The simulation runs what is published. Its database keeps rows and locks, and asks the engine what becomes of them.
+    { from: { path: '^test/simulation/' }, to: { path: '^test/simulation/' } },
+    { from: { path: '^test/simulation/' }, to: { dependencyTypes: ['core'] } },
+    {
+      from: { path: '^test/simulation/' },
+      to: { path: ['kernel', 'engine', 'http', 'inbox', 'effects', 'workers'].map(path) },
+    },
+    { from: { path: '^test/simulation/database/' }, to: { path: path('stores/postgres') } },
     // What is deployed or shown uses Hapax as its users do: by its published entry points.
     { from: { path: '^(examples|apps)/([^/]+)/' }, to: { path: '^$1/$2/' } },
     { from: { path: '^(examples|apps)/' }, to: { dependencyTypes: ['npm', 'core'] } },
@@ -53,7 +61,29 @@ module.exports = {
     { from: { path: '^(examples|apps)/' }, to: { path: '^dist/', dependencyTypes: ['undetermined'] } },
   ],
   allowedSeverity: 'error',
+  required: [
+    {
+      name: 'simulated-steps-are-the-engine-s',
+      comment: 'What a step does to a record or an effect is not written a second time.',
+      severity: 'error',
+      module: { path: '^test/simulation/database/(record-deeds|record-batches|call-deeds)\\.ts$' },
+      to: { path: '^src/engine/transitions\\.ts$' },
+    },
+    {
+      name: 'simulated-effects-are-the-engine-s',
+      severity: 'error',
+      module: { path: '^test/simulation/database/(effects|effect-batches|outbox-deeds)\\.ts$' },
+      to: { path: '^src/engine/effect-transitions\\.ts$' },
+    },
+  ],
   forbidden: [
+    {
+      name: 'simulation-has-no-step-of-its-own',
+      comment: 'Who needs to know what follows what asks the transitions.',
+      severity: 'error',
+      from: { path: '^test/simulation/' },
+      to: { path: '^src/engine/(state|next-record)\\.ts$', dependencyTypesNot: ['type-only'] },
+    },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'part-not-listed',
@@ -67,7 +97,10 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: ['node_modules', '^dist/'] },
-    exclude: { path: '^(examples|apps)/[^/]+/dist/' },
+    // Of the tests only the simulation is held to anything; its own tests, and what runs the suite on it, are tests like others.
+    exclude: {
+      path: '^(examples|apps)/[^/]+/dist/|^scripts/|^test/(?!simulation/)|\\.test\\.ts$|^test/simulation/(suite|held-.*)\\.ts$',
+    },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'default'] },
   },
 }

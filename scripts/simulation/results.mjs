@@ -19,7 +19,7 @@ const page = join(root, 'docs', 'RELIABILITY.md')
 const nothing = { campaigns: [], cases: { date: '', node: '', figures: [] }, bugs: { date: '', node: '', figures: [] } }
 
 /** @returns {OnRecord} */
-export function onRecord() {
+function onRecord() {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : nothing
 }
 

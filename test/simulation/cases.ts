@@ -1,6 +1,6 @@
 import type { WorkerName } from '../../src/workers/services.js'
 import type { Program } from './application.js'
-import type { Scenario } from './simulation.js'
+import type { Scenario } from './scenario.js'
 
 /** A small scenario of which every schedule is run. */
 export interface Case {

@@ -1,7 +1,8 @@
 import { workerNames } from '../../src/workers/services.js'
 import { type Order, type Program, programs } from './application.js'
 import type { Schedule } from './running.js'
-import { type Scenario, simulation } from './simulation.js'
+import type { Scenario } from './scenario.js'
+import { simulation } from './simulation.js'
 import { byChance, type Choice, following, seeded } from './world/choices.js'
 
 const tenants = ['acme', 'globex', 'initech']

@@ -2,7 +2,7 @@ import { isFinal } from '../../src/engine/effect-store.js'
 import type { State } from '../../src/engine/state.js'
 import { type WorkerName, workerNames } from '../../src/workers/services.js'
 import { client, type Surroundings } from './client.js'
-import type { Simulation } from './simulation.js'
+import type { Simulation } from './scenario.js'
 
 /** After so many rounds whatever is still open is stuck. With the pauses between them they last for days. */
 const mostRounds = 40

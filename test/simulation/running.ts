@@ -1,5 +1,5 @@
-import type { Simulation } from './simulation.js'
-import type { Choice, Chooser } from './world/choices.js'
+import type { Simulation } from './scenario.js'
+import type { Choice } from './world/choices.js'
 
 /** How a schedule ended. `error` is the promise that was broken, or whatever else was thrown. */
 export interface Ended {
@@ -16,8 +16,6 @@ export interface Schedule {
   /** Asked before each step: `'cut'` ends the schedule here. */
   readonly onStep?: (simulation: Simulation) => 'go' | 'cut'
 }
-
-export type Make = (chooser: Chooser) => Simulation
 
 /** Runs a schedule to its end. */
 export async function run(schedule: Schedule): Promise<Ended> {

@@ -1,5 +1,6 @@
 import { run } from './running.js'
-import { type Scenario, simulation } from './simulation.js'
+import type { Scenario } from './scenario.js'
+import { simulation } from './simulation.js'
 import { type Choice, following, usual } from './world/choices.js'
 
 /** A schedule that breaks a promise, as short as could be found. */

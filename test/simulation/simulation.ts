@@ -1,47 +1,14 @@
-import type { WorkerName } from '../../src/workers/services.js'
-import type { Order, Program } from './application.js'
 import { client, type Told } from './client.js'
-import { type SimulatedDatabase, simulatedDatabase } from './database/database.js'
-import { type Invariants, invariants } from './invariants.js'
+import { simulatedDatabase } from './database/database.js'
+import { invariants } from './invariants.js'
 import { type SimulatedNode, startNode } from './node.js'
 import { type Act, Provider } from './provider.js'
 import { recovery } from './recovery.js'
+import type { Scenario, Simulation } from './scenario.js'
 import type { Chooser } from './world/choices.js'
-import { type Budget, faultsOf } from './world/faults.js'
+import { faultsOf } from './world/faults.js'
 import { newProcess } from './world/process.js'
 import { World } from './world/world.js'
-
-/** What happens in a simulation, apart from when it happens and what goes wrong. */
-export interface Scenario {
-  readonly requests: readonly {
-    readonly program: Program
-    readonly order: Order
-    readonly nodes: readonly number[]
-  }[]
-  /** Single passes of workers that are made at some time. */
-  readonly passes?: readonly { readonly worker: WorkerName; readonly node: number }[]
-  /** Whether the provider tells what it did, at some time, and how often. */
-  readonly deliveries?: number
-  /** An operator looks at the provider's ledger at some time and says what is there. */
-  readonly operators?: number
-  /** Time that passes at some point: a retention, say. */
-  readonly pauses?: readonly number[]
-  readonly faults: Budget
-}
-
-export interface Simulation {
-  readonly world: World
-  readonly database: SimulatedDatabase
-  readonly provider: Provider
-  readonly heard: readonly Told[]
-  readonly checks: Invariants
-  readonly node: (index: number) => SimulatedNode
-  readonly scenario: Scenario
-  /** Whether all that was wanted has happened: from here on nothing goes wrong, and there is nothing to choose. */
-  isRecovering(): boolean
-  /** Everything that can differ between two runs of the scenario, in short. */
-  digest(): string
-}
 
 export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remembers'): Simulation {
   const faults = faultsOf(scenario.faults)

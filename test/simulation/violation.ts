@@ -1,5 +1,5 @@
 /** A promise that was broken, in words. */
-export class Violation extends Error {
+class Violation extends Error {
   override readonly name = 'Violation'
 }
 

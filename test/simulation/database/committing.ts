@@ -1,8 +1,9 @@
 import type { Session, Undoable } from '../../../src/stores/postgres/connections.js'
 import { type Ending, inOneCommit, type OpenCommit } from '../../../src/stores/postgres/in-one-commit.js'
+import type { Transaction } from './cells.js'
 import type { Line } from './line.js'
 import { type SimulatedTx, simulatedTx } from './simulated-tx.js'
-import { commit, rollBack, type Transaction, undoTo } from './transaction.js'
+import { commit, rollBack, undoTo } from './transaction.js'
 
 /** A transaction as one of the store's steps writes it. */
 export interface Open extends Pick<OpenCommit<SimulatedTx>, 'said' | 'undoable'> {

@@ -5,7 +5,8 @@ import type { ReceivedEvent } from '../../../src/engine/inbox-store.js'
 import type { MarkedCall } from '../../../src/engine/marked-call.js'
 import type { RecordName, StoredRecord } from '../../../src/engine/record.js'
 import { canonical } from './canonical.js'
-import { allSeen, type Table } from './table.js'
+import type { Table } from './cells.js'
+import { allSeen } from './table.js'
 
 /** What one simulated server holds, and what of it is committed, for whoever judges a run. Nothing that it gives may be changed. */
 export interface SimulatedDatabase {

@@ -2,9 +2,10 @@ import { endedTransaction, storeError } from '../../../src/stores/postgres/fault
 import type { Ports } from '../world/port-call.js'
 import type { Process } from '../world/process.js'
 import { canonical } from './canonical.js'
+import type { Transaction, WaitsFor } from './cells.js'
 import type { SimulatedDatabase } from './database.js'
 import { brokenLine, isServerError, serverError } from './server-error.js'
-import { failed, isDeadlock, newTransaction, rollBack, type Transaction, type WaitsFor } from './transaction.js'
+import { failed, isDeadlock, newTransaction, rollBack } from './transaction.js'
 
 /** One statement: it waits while somebody is in its way, and then runs in one instant. */
 export interface Statement<T> {

@@ -2,10 +2,10 @@ import type { NewEffect } from '../../../src/engine/effect-store.js'
 import { written } from '../../../src/engine/effect-transitions.js'
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Scope } from '../../../src/engine/scope.js'
+import type { Transaction } from './cells.js'
 import type { Line } from './line.js'
 import { serverError } from './server-error.js'
 import { held, holderOf, inserterOf, put, seen } from './table.js'
-import type { Transaction } from './transaction.js'
 
 /**
  * Writes effects in a transaction, with the record that they belong to. Whoever writes to the same order waits for the one

@@ -1,9 +1,9 @@
 import { endedTransaction } from '../../../src/stores/postgres/faults.js'
+import type { Transaction } from './cells.js'
 import type { BusinessRow } from './database.js'
 import type { Line } from './line.js'
 import { serverError } from './server-error.js'
 import { inserterOf, put, seen } from './table.js'
-import type { Transaction } from './transaction.js'
 
 /** What an application writes its own rows with. */
 export interface SimulatedTx {

@@ -1,18 +1,5 @@
 import { invariant } from '../../../src/kernel/errors.js'
-import type { Transaction } from './transaction.js'
-
-/**
- * A table at READ COMMITTED. A row that a transaction has written is locked by it, and so there is at most one version of it
- * that is not committed, which only that transaction sees.
- */
-export type Table<K, V> = Map<K, Cell<V>>
-
-export interface Cell<V> {
-  committed: V | undefined
-  holder: Transaction | undefined
-  /** What the holder sees. */
-  pending: V | undefined
-}
+import type { Cell, Table, Transaction } from './cells.js'
 
 /** Who reads or writes: a transaction, or a statement by itself. */
 export type By = Transaction | undefined

@@ -1,37 +1,4 @@
-import type { Cell, Table } from './table.js'
-
-/** One transaction of the simulated server. */
-export interface Transaction {
-  /** As a record says in which transaction it was written. */
-  readonly id: string
-  /** The application may send while it is open, and the store until it is over. */
-  stage: 'open' | 'sealed' | 'over'
-  /** A statement was refused: whatever follows is, too, until something is undone. */
-  isFailed: boolean
-  /** What it locked and wrote, in order. */
-  readonly log: Change[]
-  /** The place in the log of the savepoint that it stands behind. */
-  savepoint: number
-  /** Whom each of its statements waits for. They run one after another, as they were sent. */
-  readonly statements: (WaitsFor | undefined)[]
-  /** How many of them have run. */
-  done: number
-  /** Ends when the line broke. */
-  readonly lost: Promise<never>
-  lose(error: unknown): void
-  onEnd(): void
-}
-
-/** Another transaction that is in the way now. */
-export type WaitsFor = () => Transaction | undefined
-
-interface Change {
-  readonly table: Table<unknown, unknown>
-  readonly key: unknown
-  readonly cell: Cell<unknown>
-  readonly before: unknown
-  readonly wasHeld: boolean
-}
+import type { Cell, Table, Transaction } from './cells.js'
 
 export function newTransaction(id: string, onEnd: () => void): Transaction {
   let lose: Transaction['lose'] = () => undefined

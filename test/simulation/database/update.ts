@@ -1,5 +1,6 @@
+import type { Table } from './cells.js'
 import type { Statement } from './line.js'
-import { type By, holderOf, put, seen, type Table } from './table.js'
+import { type By, holderOf, put, seen } from './table.js'
 
 /** What a statement does, without its words. */
 export type Deed<T> = Required<Omit<Statement<T>, 'words'>>
