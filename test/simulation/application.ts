@@ -163,7 +163,7 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
           run: ({ key }) => provider.act(process, { service: services.letter, key, subject, timeoutMs }),
           timeout,
         })
-        return { status: 201, body: { ...said(order), letter: sent.id } }
+        return { status: 201, body: { ...said(order), letter: sent.id, attempt: work.attempt } }
       })
       return { route: routeOf(hapax, { scope, operation, input: ({ order }) => order }) }
     }

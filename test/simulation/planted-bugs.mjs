@@ -46,11 +46,11 @@ export const bugs = [
     says: /./,
   },
   {
-    bug: 'a key that is unknown runs again',
+    bug: 'a doubt is taken for a failure, and so runs again',
     patch: {
       file: 'src/engine/transitions.ts',
-      from: "    case 'unknown':\n      return { verdict: unknownVerdict(current, now) }\n    case 'failed_retryable':",
-      to: "    case 'unknown':\n    case 'failed_retryable':",
+      from: "...idle(current, 'doubt'), errorCode: reason.errorCode",
+      to: "...idle(current, 'fail'), errorCode: reason.errorCode",
     },
     caughtBy: { seeds: 3_000 },
     says: /./,
@@ -129,8 +129,8 @@ export const bugs = [
     bug: 'an attempt has a downstream key of its own',
     patch: {
       file: 'src/engine/calling.ts',
-      from: "const key = derivedKey('call', phases.ground.claim, name)",
-      to: "const key = derivedKey('call', phases.ground.claim, name, phases.ground.record.attempt)",
+      from: 'const open = { ...before, ...known }',
+      to: "const open = { ...before, ...known, key: derivedKey('call', phases.ground.claim, name, phases.ground.record.attempt) }",
     },
     caughtBy: { seeds: 6_000 },
     says: /second/,
