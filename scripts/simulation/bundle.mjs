@@ -7,15 +7,15 @@ import { root } from '../root.mjs'
 /**
  * One edit of one file of the source.
  *
- * @typedef {{ readonly file: string, readonly from: string, readonly to: string }} Patch
+ * @typedef {{ readonly file: string, readonly from: string, readonly to: string }} Edit
  */
 
 /**
  * @param {string} name of the file that is written
- * @param {{ readonly entry?: string, readonly patch?: Patch }} [options]
+ * @param {{ readonly entry?: string, readonly edits?: readonly Edit[] }} [options]
  * @returns {Promise<string>} its path
  */
-export async function bundled(name, { entry = 'test/simulation/main.ts', patch } = {}) {
+export async function bundled(name, { entry = 'test/simulation/main.ts', edits = [] } = {}) {
   const outfile = join(root, '.cache', 'simulation', `${name}.mjs`)
   await build({
     entryPoints: [join(root, entry)],
@@ -26,34 +26,41 @@ export async function bundled(name, { entry = 'test/simulation/main.ts', patch }
     target: 'node20',
     packages: 'external',
     logLevel: 'error',
-    plugins: patch === undefined ? [] : [patching(patch)],
+    plugins: [patching(edits)],
   })
   return outfile
 }
 
 /**
- * @param {Patch} patch
+ * @param {readonly Edit[]} edits
  * @returns {import('esbuild').Plugin}
  */
-function patching({ file, from, to }) {
+function patching(edits) {
+  const files = new Set(edits.map(({ file }) => file))
   return {
     name: 'patching',
     setup(building) {
       building.onLoad({ filter: /\.ts$/ }, ({ path }) => {
-        if (relative(root, path) !== file) return undefined
-        return { contents: patched(readFileSync(path, 'utf8'), { file, from, to }), loader: 'ts' }
+        const file = relative(root, path)
+        return files.has(file) ? { contents: patched(file, edits), loader: 'ts' } : undefined
       })
     },
   }
 }
 
 /**
- * @param {string} source
- * @param {Patch} patch
+ * A file of the source with all that is edited in it.
+ *
+ * @param {string} file
+ * @param {readonly Edit[]} edits
  */
-export function patched(source, { file, from, to }) {
-  const parts = source.split(from)
-  if (parts.length !== 2)
-    throw new Error(`${file} has “${from}” ${parts.length - 1} times: the patch no longer applies.`)
-  return parts.join(to)
+export function patched(file, edits) {
+  let source = readFileSync(join(root, file), 'utf8')
+  for (const { from, to } of edits.filter((edit) => edit.file === file)) {
+    const parts = source.split(from)
+    if (parts.length !== 2)
+      throw new Error(`${file} has “${from}” ${parts.length - 1} times: the patch no longer applies.`)
+    source = parts.join(to)
+  }
+  return source
 }

@@ -1,18 +1,15 @@
 /** Plants every known bug into the real source, and sees that each is caught by what it names. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { bugs } from '../../test/simulation/planted-bugs.mjs'
-import { root } from '../root.mjs'
 import { bundled, patched } from './bundle.mjs'
 import { simulated } from './child.mjs'
 
 /**
- * @typedef {import('./bundle.mjs').Patch} Patch
+ * @typedef {import('./bundle.mjs').Edit} Edit
  *
  * What catches it: schedules of this many seeds, one of the small cases, or a case of the store conformance suite.
  * @typedef {{ readonly seeds: number } | { readonly case: string } | { readonly suite: string }} Catcher
  *
- * @typedef {{ readonly bug: string, readonly patch: Patch, readonly caughtBy: Catcher, readonly says: RegExp }} PlantedBug
+ * @typedef {{ readonly bug: string, readonly patch: Edit | readonly Edit[], readonly caughtBy: Catcher, readonly says: RegExp }} PlantedBug
  */
 
 /** No case of a planted bug needs more. */
@@ -47,9 +44,10 @@ export async function sabotage(processes) {
  * @param {string} name
  */
 async function escaped({ patch, caughtBy, says }, name) {
+  const edits = [patch].flat()
   // Said before anything is built: a patch that no longer applies is a bug that nobody looks for.
-  patched(readFileSync(join(root, patch.file), 'utf8'), patch)
-  const line = await simulated(await bundled(name, { patch, ...entryOf(caughtBy) }), taskOf(caughtBy))
+  for (const { file } of edits) patched(file, edits)
+  const line = await simulated(await bundled(name, { edits, ...entryOf(caughtBy) }), taskOf(caughtBy))
   if (line.kind !== 'failed') return 'nobody noticed'
   return says.test(line.error) ? undefined : `caught, but for another reason: ${line.error.split('\n')[0]}`
 }

@@ -39,6 +39,10 @@ export const cases: readonly Case[] = [
   against('resumer', 'rides'),
   against('reconciler', 'transfers'),
   {
+    name: 'a call whose reply is lost against the reconciler',
+    scenario: { requests: [request('transfers')], passes: [pass('reconciler')], faults: { breaks: 1 } },
+  },
+  {
     name: 'a request against a webhook that tells of its call, one crash',
     scenario: { requests: [request('transfers')], deliveries: 2, faults: { crashes: 1 } },
   },

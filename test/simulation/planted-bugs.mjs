@@ -176,24 +176,38 @@ export const bugs = [
     says: /./,
   },
   {
-    bug: 'a call whose outcome nobody knows is made again',
-    patch: {
-      file: 'src/engine/calling.ts',
-      from: '  if (isRemembered(open, now)) return open\n',
-      to: '  if (isRemembered(open, now) || true) return open\n',
-    },
-    caughtBy: { seeds: 20_000 },
+    bug: 'a call that was interrupted is made again, whoever its provider is',
+    patch: [
+      {
+        file: 'src/engine/calling.ts',
+        from: "  const onLeaseOver = open.honoursKeyForMs === undefined ? 'doubt' : 'resume'\n",
+        to: "  const onLeaseOver = 'resume' as const\n",
+      },
+      {
+        file: 'src/engine/calling.ts',
+        from: '  if (isRemembered(open, now)) return open\n',
+        to: '  if (now > 0) return open\n',
+      },
+    ],
+    caughtBy: { seeds: 6_000 },
     says: /second/,
   },
   {
-    bug: 'that a call begins is not durable before it is made',
-    patch: {
-      file: 'src/engine/calling.ts',
-      from: "  const onLeaseOver = open.honoursKeyForMs === undefined ? 'doubt' : 'resume'\n",
-      to: "  const onLeaseOver = 'resume' as const\n",
-    },
+    bug: 'a call whose outcome nobody knows is made again, whoever its provider is',
+    patch: [
+      {
+        file: 'src/engine/calling.ts',
+        from: "phases.spoil({ kind: isRemembered(open, phases.now()) ? 'retry' : 'doubt', errorCode })",
+        to: "phases.spoil({ kind: 'retry', errorCode })",
+      },
+      {
+        file: 'src/engine/calling.ts',
+        from: '  if (isRemembered(open, now)) return open\n',
+        to: '  if (now > 0) return open\n',
+      },
+    ],
     caughtBy: { seeds: 6_000 },
-    says: /./,
+    says: /second/,
   },
   {
     bug: '“not landed” is believed at once',
@@ -202,7 +216,7 @@ export const bugs = [
       from: 'doubtedAt + call.timeoutMs + call.readLagMs',
       to: 'doubtedAt',
     },
-    caughtBy: { seeds: 20_000 },
+    caughtBy: { case: 'a call whose reply is lost against the reconciler' },
     says: /second transfer/,
   },
   {
@@ -222,7 +236,9 @@ export const bugs = [
       from: 'current.generation === generation && (fence === undefined || current.fence === fence)',
       to: 'current.generation === generation',
     },
-    caughtBy: { suite: 'a doubt of one generation is not settled by evidence about another' },
+    caughtBy: {
+      suite: 'what was found out about one attempt neither settles nor postpones the doubt about a later one',
+    },
     says: /./,
   },
   {
@@ -276,11 +292,11 @@ export const bugs = [
     says: /second shipment/,
   },
   {
-    bug: 'what a provider answered is not durable before something follows from it',
+    bug: 'what a provider says of an effect that landed is dropped',
     patch: {
-      file: 'src/effects/carrying.ts',
-      from: '  if (held.effect.result === undefined) {\n    const recorded',
-      to: '  if (held.effect.result !== undefined) {\n    const recorded',
+      file: 'src/engine/effect-transitions.ts',
+      from: '  return { ...ready, providerId: evidence.providerId, result: evidence.result }\n',
+      to: '  return ready\n',
     },
     caughtBy: { seeds: 20_000 },
     says: /./,
