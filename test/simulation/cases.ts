@@ -67,6 +67,14 @@ export const cases: readonly Case[] = [
     scenario: { requests: [{ program: 'rides', order, nodes: [0, 0, 0] }], faults: { crashes: 2 } },
   },
   {
+    name: 'an effect whose reply is lost against its reconciler',
+    scenario: {
+      requests: [request('sales')],
+      passes: [pass('effects', 0), pass('effectReconciler')],
+      faults: { breaks: 1 },
+    },
+  },
+  {
     name: 'the effect worker, two crashes',
     scenario: { requests: [request('sales')], passes: [pass('effects', 0), pass('effects')], faults: { crashes: 2 } },
   },

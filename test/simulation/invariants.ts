@@ -80,6 +80,10 @@ export function invariants({ world, database, provider, heard }: Judged): Invari
       const ledger = provider.ledger
       const hasRow = (table: string, id: string) => database.rows(table).some((row) => row.id === id)
       for (const record of database.records()) judgeEnd(record.operation as Program, record, { ledger, hasRow })
+      for (const { id } of ledger) {
+        const times = database.rows('events').filter((row) => row.id.startsWith(`${id} at `)).length
+        demand(times <= 1, () => `the event of ${id} was worked on ${times} times`)
+      }
       for (const { client, order, reply } of heard) {
         if (!client.endsWith('again') || reply === 'lost') continue
         const isUnknown = recordOf(order)?.state === 'unknown'

@@ -100,7 +100,8 @@ function webhooksOf(hapax: Engine<SimulatedTx>): Inbox {
     verify: ({ headers }) => ({ eventId: headers.get('event-id') ?? '' }),
     parse: (json) => json as Act,
     async handle({ event, tx, evidence }) {
-      await tx.insert('events', event.id)
+      // A row for each time that it is worked on: of each event there may be one.
+      await tx.insert('events', `${event.id} at ${hapax.clock.elapsed()} by ${hapax.chance.id()}`)
       evidence({ downstreamKey: event.key, says: 'landed', result: { id: event.id }, why: 'it was done' })
     },
   })

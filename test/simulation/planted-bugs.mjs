@@ -308,7 +308,7 @@ export const bugs = [
       from: 'return doubtedAt + kind.timeoutMs + kind.readLagMs',
       to: 'return doubtedAt',
     },
-    caughtBy: { seeds: 40_000 },
+    caughtBy: { case: 'an effect whose reply is lost against its reconciler' },
     says: /second shipment/,
   },
   {
@@ -332,13 +332,13 @@ export const bugs = [
     says: /./,
   },
   {
-    bug: 'the store is waited for without end',
+    bug: 'a reservation whose reply was lost is not recognised',
     patch: {
-      file: 'src/engine/finishing.ts',
-      from: '  void context.background.track(keepWriting(run, ending, result))\n',
-      to: '',
+      file: 'src/engine/transitions.ts',
+      from: "return current.state === 'in_progress' && current.claimId === reservation.claimId",
+      to: "return current.state === 'in_progress' && reservation.claimId === ''",
     },
-    caughtBy: { seeds: 20_000 },
+    caughtBy: { suite: 'a reservation that was cut off is the same claim when it is sent again' },
     says: /./,
   },
   {

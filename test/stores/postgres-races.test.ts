@@ -72,7 +72,7 @@ function declare(url: string, isolation: string, search: string | undefined): vo
 
     test('a release whose record is taken over between its read and its write gives nothing back', async () => {
       const { store, wire } = await given((before) => claimed(before, { ...mine, onLeaseOver: 'resume' }))
-      const write = hold(wire, /^DELETE/)
+      const write = hold(wire, /^WITH/)
       const releasing = ended(store.release(claim))
       await write.arrived
       await bench.setTime(noon + leaseMs)

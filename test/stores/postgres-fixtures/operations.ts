@@ -31,7 +31,7 @@ export interface Operation {
   readonly rides?: number
 }
 
-export type Word = 'INSERT' | 'SELECT' | 'UPDATE' | 'DELETE' | 'BEGIN' | 'SET' | 'COMMIT'
+export type Word = 'INSERT' | 'SELECT' | 'UPDATE' | 'WITH' | 'BEGIN' | 'SET' | 'COMMIT'
 
 /** The record that most operations are about, and a second one. */
 const scope = scopeOf('acme')
@@ -136,7 +136,7 @@ export function operations(opening: readonly Word[]): readonly Operation[] {
     },
     {
       name: 'release of a key that was new',
-      statements: ['SELECT', 'DELETE'],
+      statements: ['SELECT', 'WITH'],
       given: (store) => claimed(store, mine),
       run: ({ store }) => store.release(claim),
       changes: onSecond,
@@ -198,7 +198,7 @@ export function operations(opening: readonly Word[]): readonly Operation[] {
     },
     {
       name: 'reap',
-      statements: ['DELETE', 'UPDATE'],
+      statements: ['WITH', 'UPDATE'],
       given: async (store, bench) => {
         await completed(store, { ...mine, ...other })
         await bench.setTime(noon + retentionMs)
