@@ -1,5 +1,5 @@
 /**
- * `npm test`: installs what is missing, starts the servers, runs everything, stops them, and ends with one line of
+ * `npm test`: installs what is missing, starts the servers, runs everything, stops them, simulates, and ends with one line of
  * counts. `npm run acceptance` is the same with the acceptance tests alone.
  */
 import process from 'node:process'
@@ -10,7 +10,7 @@ import { install, requireNode } from './install.mjs'
 import { printTimes, runPart, runScript } from './parts.mjs'
 import { startPgbouncer } from './pgbouncer.mjs'
 import { startPostgres } from './postgres.mjs'
-import { exitOnSignals } from './processes.mjs'
+import { exitOnSignals, run } from './processes.mjs'
 import { reportFailures, reportSkips, runVitest } from './vitest.mjs'
 
 const isAcceptanceOnly = process.argv[2] === 'acceptance'
@@ -30,6 +30,7 @@ async function runEverything() {
   const scripts = isAcceptanceOnly ? buildScripts : ['lint', ...buildScripts, 'types', 'boundaries']
   for (const name of scripts) parts.push(await runScript(name))
   await runTests()
+  if (!isAcceptanceOnly) await add('simulation', simulate)
   await add('acceptance', async () => (reportAcceptance(results) ? 'passed' : 'failed'))
   if (!isAcceptanceOnly) parts.push(await runScript('package'))
   await add('skips', async () => (reportSkips(results) ? 'passed' : 'failed'))
@@ -79,6 +80,11 @@ async function add(name, work) {
 async function installDependencies() {
   await install(console.log)
   return 'passed'
+}
+
+/** Every schedule of the small cases, and as many random ones as fit in two minutes. */
+async function simulate() {
+  return (await run('node scripts/simulate.mjs --schedules 30000 --minutes 2')) ? 'passed' : 'failed'
 }
 
 function finish() {

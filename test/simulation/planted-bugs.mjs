@@ -338,7 +338,7 @@ export const bugs = [
       from: "return current.state === 'in_progress' && current.claimId === reservation.claimId",
       to: "return current.state === 'in_progress' && reservation.claimId === ''",
     },
-    caughtBy: { suite: 'a reservation that was cut off is the same claim when it is sent again' },
+    caughtBy: { suite: 'a reservation whose reply was lost is recognised by its claim id, with the same fence' },
     says: /./,
   },
   {

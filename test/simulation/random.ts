@@ -15,6 +15,8 @@ export function scenarioOf(seed: number): Scenario {
   const mostly = (most: number) => upTo(upTo(most))
   const rarely = (most: number) => upTo(mostly(most))
   const oneOf = <T>(all: readonly T[]): T => all[upTo(all.length - 1)] as T
+  /** Within a lease, after one, and after whoever was stopped goes on. */
+  const later = () => (fraction() < 0.6 ? {} : { afterMs: oneOf([5_000, 31_000, 45_000, 61_000]) })
   const nodes = 1 + mostly(2)
   const keys = 1 + rarely(2)
   const among = 1 + rarely(2)
@@ -27,11 +29,15 @@ export function scenarioOf(seed: number): Scenario {
     kinds.set(`${tenant} ${key}`, program)
     const amount = fraction() < 0.1 ? 2 : program === 'rides' && key === 'k2' ? -1 : 1
     const order: Order = { tenant, key, amount, item: 'boat' }
-    return { program, order, nodes: Array.from({ length: 1 + mostly(2) }, () => upTo(nodes - 1)) }
+    return { program, order, nodes: Array.from({ length: 1 + mostly(2) }, () => upTo(nodes - 1)), ...later() }
   })
   return {
     requests,
-    passes: Array.from({ length: rarely(6) }, () => ({ worker: oneOf(workerNames), node: upTo(nodes - 1) })),
+    passes: Array.from({ length: rarely(6) }, () => ({
+      worker: oneOf(workerNames),
+      node: upTo(nodes - 1),
+      ...later(),
+    })),
     deliveries: rarely(2),
     operators: rarely(1),
     pauses: fraction() < 0.05 ? [oneOf([60_000, 3_600_000, 25 * 3_600_000])] : [],

@@ -14,9 +14,11 @@ export interface Scenario {
     readonly program: Program
     readonly order: Order
     readonly nodes: readonly number[]
+    /** When it is sent at the earliest: leases run out meanwhile. */
+    readonly afterMs?: number
   }[]
   /** Single passes of workers that are made at some time. */
-  readonly passes?: readonly { readonly worker: WorkerName; readonly node: number }[]
+  readonly passes?: readonly { readonly worker: WorkerName; readonly node: number; readonly afterMs?: number }[]
   /** Whether the provider tells what it did, at some time, and how often. */
   readonly deliveries?: number
   /** An operator looks at the provider's ledger at some time and says what is there. */

@@ -46,8 +46,11 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
   }
 
   /** Something that begins at some time, and that nobody waits for. */
-  function sometime(words: string, begin: () => unknown): void {
-    void world.call({ process: outside, port: 'agenda', words: () => words, happen: () => void begin() })
+  function sometime(words: string, begin: () => unknown, afterMs = 0): void {
+    const ask = () =>
+      void world.call({ process: outside, port: 'agenda', words: () => words, happen: () => void begin() })
+    if (afterMs === 0) ask()
+    else world.clockOf(outside).after(afterMs, ask)
   }
 
   function deliver(act: Act): void {
@@ -76,14 +79,19 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     sending: checks.sending,
   }
   // Each sends at once, and what it sent arrives at some time.
-  for (const [index, asking] of scenario.requests.entries()) void client(`client ${index + 1}`, asking, around)
-  for (const { worker, node: index } of scenario.passes ?? [])
-    sometime(`the ${worker} of node ${index + 1} makes a pass`, () =>
+  for (const [index, asking] of scenario.requests.entries()) {
+    const send = () => void client(`client ${index + 1}`, asking, around)
+    if (asking.afterMs === undefined) send()
+    else sometime(`client ${index + 1} comes`, send, asking.afterMs)
+  }
+  for (const { worker, node: index, afterMs } of scenario.passes ?? []) {
+    const pass = () =>
       node(index)
         .worker(worker)
         ?.runOnce()
-        .catch(() => undefined),
-    )
+        .catch(() => undefined)
+    sometime(`the ${worker} of node ${index + 1} makes a pass`, pass, afterMs)
+  }
   for (let count = 0; count < (scenario.operators ?? 0); count++) sometime('an operator looks', testify)
   for (const ms of scenario.pauses ?? []) sometime(`${ms / 1_000} s pass`, () => world.pass(ms))
   provider.onAct = (act) => {
