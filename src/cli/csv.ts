@@ -1,7 +1,6 @@
 /** The rows of a CSV text (RFC 4180), which comes in lines: a cell in quotes may hold commas, quotes and ends of lines. */
 export async function* csvRows(first: string, rest: AsyncIterable<string>): AsyncGenerator<readonly string[]> {
-  // A byte order mark is no part of the first name.
-  let open = first.replace(/^\uFEFF/, '')
+  let open = first
   if (isWhole(open)) {
     yield cellsOf(open)
     open = ''

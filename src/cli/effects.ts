@@ -73,9 +73,10 @@ export function addEffects(program: Command): void {
     .requiredOption('--why <text>', 'the reason, which is told with the event')
     .option(...yesOption)
     .option(...jsonOption)
-    .action((given: string, ids: readonly number[], flags: EffectFlags) =>
-      using(given, flags, (open) => discard(lettersOf(open), ids, flags)),
-    )
+    .action((given: string, ids: readonly number[], flags: EffectFlags) => {
+      if (flags.why?.trim() === '') throw usage('--why is empty; say in a few words why nobody carries them out.')
+      return using(given, flags, (open) => discard(lettersOf(open), ids, flags))
+    })
 }
 
 function using(given: string, { schema }: EffectFlags, use: (open: OpenEngine) => Promise<void>): Promise<never> {

@@ -35,13 +35,15 @@ async function* rowsIn(path: string): AsyncGenerator<readonly [row: number, fiel
     const lines = linesOf(stream)
     const first = await lines.next()
     if (first.done) return
-    isJson = first.value.trimStart().startsWith('{')
+    // A byte order mark is no part of what is written.
+    const text = first.value.replace(/^\uFEFF/, '')
+    isJson = text.trimStart().startsWith('{')
     if (isJson) {
-      yield [++row, parsed(first.value, `${path}, row ${row}`)]
+      yield [++row, parsed(text, `${path}, row ${row}`)]
       for await (const line of lines) if (line.trim() !== '') yield [++row, parsed(line, `${path}, row ${row}`)]
       return
     }
-    for await (const cells of csvRows(first.value, lines)) {
+    for await (const cells of csvRows(text, lines)) {
       if (head === undefined) {
         head = cells.map((cell) => cell.trim().toLowerCase())
         continue
@@ -98,6 +100,9 @@ function entryOf(fields: Fields, where: string): LedgerEntry {
 /** A number is seconds since 1970, or milliseconds where it is too large for that. */
 export function timeOf(text: string | undefined, where: string): number | undefined {
   if (text === undefined) return undefined
+  // As seconds it would be a time in the seventies, which nobody means.
+  const [, year, month, day] = /^(\d{4})(\d\d)(\d\d)$/.exec(text) ?? []
+  if (year !== undefined) throw usage(`${where}: "${text}" could be a date or seconds; write ${year}-${month}-${day}.`)
   const ms = /^\d+$/.test(text) ? Number(text) * (Number(text) < 1e11 ? 1_000 : 1) : Date.parse(text)
   if (Number.isNaN(ms)) throw usage(`${where}: "${text}" is no time; write 2026-02-28T12:00:00Z.`)
   return ms

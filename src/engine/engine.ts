@@ -165,11 +165,12 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
     return execute(context, guarded)
   }
 
-  async function find(name: RecordName): Promise<StoredRecord | undefined> {
+  /** Stores are given a name and nothing else, whatever the caller's object holds besides. */
+  async function find({ scope, key }: RecordName): Promise<StoredRecord | undefined> {
     if (closing !== undefined) throw new HapaxError('engine_closed')
     return context.breaker.through(async () => {
       await openedInTime(context)
-      return context.store.find(name)
+      return context.store.find({ scope, key })
     })
   }
 

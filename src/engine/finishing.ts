@@ -5,14 +5,16 @@ import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { backoffs, defaults, limits } from '../kernel/limits.js'
 import { consult } from './believing.js'
 import { type Context, subjectOf } from './context.js'
-import { type Ending, endingOf, type HandlerResult } from './evidence.js'
+import { type Ending, endingOf, type HandlerResult, type Unsound } from './evidence.js'
 import type { Guarded } from './guarded.js'
 import { type HeldWork, kept, keptAnswer } from './held-work.js'
 import type { Lease } from './lease.js'
+import { giveUp } from './leaving.js'
+import { codeOf } from './name.js'
 import { type Answered, type Outcome, unknownOutcome } from './outcome.js'
 import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
 import { replay } from './replay.js'
-import type { Completed, Failure } from './store.js'
+import type { Completed } from './store.js'
 
 /** A run whose handler is over. */
 export interface Run<Tx> {
@@ -20,7 +22,7 @@ export interface Run<Tx> {
   readonly guarded: Guarded<Tx>
   readonly claim: Claim
   readonly lease: Pick<Lease, 'startedAt' | 'isOver' | 'stop'>
-  readonly work: Pick<HeldWork<Tx>, 'unsound' | 'missed' | 'isUsed' | 'commitState'>
+  readonly work: Pick<HeldWork<Tx>, 'unsound' | 'missed' | 'openCall' | 'isUsed' | 'commitState'>
   readonly attempt: number
 }
 
@@ -46,11 +48,28 @@ export function finish<Tx>(run: Run<Tx>, result: HandlerResult): Awaitable<Outco
   )
 }
 
-/** An answer that passes over a phase on record was given by other code; what has begun is not released. */
+/** What has begun is not released. */
 function endingFor<Tx>({ work, guarded }: Run<Tx>, result: HandlerResult): Ending {
-  const isAnswer = result.kind === 'answered' || result.kind === 'unwritable'
-  const ending = endingOf(result, work.unsound ?? (isAnswer ? work.missed : undefined), guarded)
+  const ending = endingOf(result, work.unsound ?? passedOver(work, result), guarded)
   return ending.kind === 'release' && work.isUsed ? { kind: 'fail', errorCode: 'released_late' } : ending
+}
+
+/**
+ * An answer that passes over a phase on record was given by other code. An error may come before any phase, but ends no
+ * call that is open, whatever the policy makes of errors.
+ */
+function passedOver<Tx>(work: Run<Tx>['work'], result: HandlerResult): Unsound | undefined {
+  switch (result.kind) {
+    case 'answered':
+    case 'unwritable':
+      return work.missed
+    case 'threw': {
+      const kind = work.openCall
+      return kind && { kind, errorCode: codeOf(result.error) }
+    }
+    case 'unresumable':
+      return undefined
+  }
 }
 
 function written<Tx>({ lease }: Run<Tx>, outcome: Outcome): Outcome {
@@ -105,7 +124,7 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
     case 'complete':
       return complete(run, ending.answer, result)
     case 'fail':
-      if (!(await store.fail(claim, failureOf(run, ending.errorCode, result)))) return readBack(run, result)
+      if (!(await failed(run, ending.errorCode, result))) return readBack(run, result)
       events.emit('failed', () => ({ ...subject(), errorCode: ending.errorCode }))
       return notStored(run, result)
     case 'doubt': {
@@ -126,11 +145,14 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
 }
 
 /** An operation goes on by itself, a bounded number of times; then it waits for its client, or for a person. */
-function failureOf<Tx>({ context, guarded, attempt }: Run<Tx>, errorCode: string, result: HandlerResult): Failure {
+function failed<Tx>(run: Run<Tx>, errorCode: string, result: HandlerResult): Awaitable<boolean> {
+  const { context, guarded, claim, attempt } = run
   // What cannot be read here may be gone on with by another node.
   const mayGoOn = guarded.input !== undefined || result.kind === 'unresumable'
-  if (!mayGoOn || attempt >= limits.resumeAttempts) return { errorCode }
-  return { errorCode, resumeAfterMs: backoffMs(backoffs.resuming, attempt, context.chance) }
+  if (!mayGoOn) return context.store.fail(claim, { errorCode })
+  if (attempt >= limits.resumeAttempts) return giveUp(context, claim, subjectOf(guarded))
+  const resumeAfterMs = backoffMs(backoffs.resuming, attempt, context.chance)
+  return context.store.fail(claim, { errorCode, resumeAfterMs })
 }
 
 /** The answer that the record holds for this claim's generation, whoever made it. */

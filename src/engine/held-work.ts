@@ -62,6 +62,12 @@ export class HeldWork<Tx> implements Work<Tx> {
     return phases.missed === undefined ? undefined : { kind: 'doubt', errorCode: 'recovery_point_unknown' }
   }
 
+  /** What a call that is open makes of an error that the handler threw; `undefined` when none is. */
+  get openCall(): Unsound['kind'] | undefined {
+    // What is on record of earlier attempts was looked at before the handler ran.
+    return this.#phases?.openCall
+  }
+
   /** Whether anything has begun, in this attempt or before, that a release would forget. */
   get isUsed(): boolean {
     const { recoveryPoint, isBegun } = this.#ground.record

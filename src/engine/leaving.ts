@@ -1,6 +1,7 @@
+import type { Subject } from '../kernel/events.js'
 import type { Context } from './context.js'
 import { digestHex } from './digest.js'
-import type { StoredRecord } from './record.js'
+import type { Claim, StoredRecord } from './record.js'
 
 /** What came of a look at a doubt. */
 export type Reconciled = 'settled' | 'put_off' | 'outage' | 'left_to_operator'
@@ -20,6 +21,17 @@ export async function leave<Tx>(
   if (!isLeft && (await wholeStore.postpone(record, { generation, fence, looks, afterMs: undefined, errorCode })))
     events.emit('left_to_operator', () => ({ ...subjectIn(record), errorCode }))
   return 'left_to_operator'
+}
+
+/**
+ * Leaves an operation to its client, or to a person, when it has gone on by itself too often. The record says so in the place
+ * of what went wrong, which every attempt has told: a person finds by it what nobody else looks at. `false`: the claim is stale.
+ */
+export async function giveUp<Tx>({ store, events }: Context<Tx>, claim: Claim, subject: Subject): Promise<boolean> {
+  const errorCode = 'resumed_too_often'
+  const isLeft = await store.fail(claim, { errorCode })
+  if (isLeft) events.emit('left_to_operator', () => ({ ...subject, errorCode }))
+  return isLeft
 }
 
 export function subjectIn(record: StoredRecord) {

@@ -1,6 +1,7 @@
 import type { Awaitable } from '../kernel/awaitable.js'
 import { passing } from '../kernel/crash-points.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import { isRemembered } from './call-plan.js'
 import { type CallMark, handedOut } from './call-store.js'
 import { type CollectedEffects, collectedEffects } from './collected-effects.js'
 import { type Context, subjectOf } from './context.js'
@@ -35,6 +36,8 @@ export class Phases<Tx> {
   #walked = 0
   readonly #begun = new Set<string>()
   #open: OpenPhase | undefined
+  /** Whether a mark of a call was sent, and nobody knows yet that it is on record. */
+  #isMarking = false
   #recoveryPoint: string
   #onLeaseOver: OnLeaseOver
   /** `undefined` is for ever. */
@@ -72,6 +75,18 @@ export class Phases<Tx> {
   /** A phase that is on record, and that the handler has not come by. */
   get missed(): string | undefined {
     return (this.#progress.phases[this.#walked] ?? this.#progress.call)?.name
+  }
+
+  /**
+   * How a run must end whose handler is over while a call is open, on record or under way: the provider is asked again while
+   * it remembers the key; otherwise it is doubt, unless only the record knows whether the call has begun, or has ended.
+   */
+  get openCall(): Unsound['kind'] | undefined {
+    const { call } = this.#progress
+    const isUnderWay = this.#open?.kind === 'call'
+    if (call !== undefined && isRemembered(call, this.now())) return 'retry'
+    if (isUnderWay && this.#isMarking) return 'unsure'
+    return call === undefined ? undefined : 'doubt'
   }
 
   /** Whether anything has happened that a later attempt must know of. */
@@ -191,7 +206,10 @@ export class Phases<Tx> {
     const { context, lease } = this.ground
     const { recoveryPoint = this.#recoveryPoint, onLeaseOver, progress, call } = step
     const sentAt = context.clock.elapsed()
-    await this.#write({ ...this.#checkpoint(recoveryPoint, onLeaseOver, progress), call })
+    const checkpoint = this.#checkpoint(recoveryPoint, onLeaseOver, progress)
+    this.#isMarking = true
+    await this.#write({ ...checkpoint, call })
+    this.#isMarking = false
     lease.renewedAt(sentAt)
     this.#onLeaseOver = onLeaseOver
     this.#committed(recoveryPoint, progress)

@@ -2,9 +2,8 @@ import { within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import { defaults, limits } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
-import { digestHex } from './digest.js'
 import type { Guarded } from './guarded.js'
-import { subjectIn } from './leaving.js'
+import { giveUp, subjectIn } from './leaving.js'
 import type { Lookup } from './looking.js'
 import { type Held, inputOf } from './operation.js'
 import type { Outcome } from './outcome.js'
@@ -45,11 +44,8 @@ export async function resume<Tx>(context: Context<Tx>, record: StoredRecord): Pr
 }
 
 /** One that never comes to an end of its own, such as one that ends its process each time, is left to a person. */
-async function tooOften<Tx>({ store, events }: Context<Tx>, { claim, record }: Won): Promise<Resumed> {
-  const errorCode = 'resumed_too_often'
-  const { scope, operation } = record
-  if (await store.fail(claim, { errorCode }))
-    events.emit('left_to_operator', () => ({ scope, record: digestHex(record), operation, errorCode }))
+async function tooOften<Tx>(context: Context<Tx>, { claim, record }: Won): Promise<Resumed> {
+  await giveUp(context, claim, subjectIn(record))
   return { kind: 'not_ours' }
 }
 

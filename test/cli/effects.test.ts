@@ -125,6 +125,8 @@ describe('hapax effects', () => {
     ['what may run twice without its name', ['redrive', 'a.db', '--kind', 'a', '--may-run-twice'], 'goes with ids'],
     ['no id', ['redrive', 'a.db', 'one'], '"one" is no id of an effect'],
     ['no reason', ['discard', 'a.db', '1'], "required option '--why <text>' not specified"],
+    ['an empty reason', ['discard', 'a.db', '1', '--why', ' ', '--yes'], '--why is empty'],
+    ['an empty reason, to look at', ['discard', 'a.db', '1', '--why', ''], '--why is empty'],
   ])('refuses %s as wrong usage', (_, args, message) => {
     expect(hapax(['effects', ...args], tmpdir())).toMatchObject({
       code: 2,

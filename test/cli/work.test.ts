@@ -128,6 +128,32 @@ test('hapax reconcile --ledger tells both directions, settles a doubt by --testi
   expect(hapax(args, directory)).toMatchObject({ code: 0, stdout: expect.stringMatching(/Both sides agree\.\n$/) })
 })
 
+test('a date without dashes is refused, not taken for seconds: exit 2, as a time of the command or of a line', async () => {
+  const { directory, perform, keys } = await application()
+  await perform('paid-1', 'works')
+  const [paid] = await keys()
+  const args = ['reconcile', './hapax.mjs', '--ledger', 'day.csv', '--settle', '0ms']
+  writeFileSync(join(directory, 'day.csv'), `key\n${paid}\n`)
+  expect(hapax([...args, '--since', '20261116'], directory)).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'hapax: --since: "20261116" could be a date or seconds; write 2026-11-16.\n',
+  })
+  writeFileSync(join(directory, 'day.csv'), `key,at\n${paid},20261116\n`)
+  expect(hapax(args, directory)).toMatchObject({ code: 2, stderr: expect.stringContaining('write 2026-11-16.') })
+})
+
+test.each([
+  ['CSV', (key: string) => `key\n${key}\n`],
+  ['JSON lines', (key: string) => `${JSON.stringify({ key })}\n`],
+])('a ledger of %s may begin with a byte order mark', async (_name, text) => {
+  const { directory, perform, keys } = await application()
+  await perform('paid-1', 'works')
+  writeFileSync(join(directory, 'day.csv'), `\uFEFF${text(`${(await keys())[0]}`)}`)
+  const said = hapax(['reconcile', './hapax.mjs', '--ledger', 'day.csv', '--settle', '0ms'], directory)
+  expect(said).toMatchObject({ code: 0, stderr: '' })
+})
+
 test('a ledger that says only that a call landed, whose handler needs its result, says what is missing', async () => {
   const { directory, perform, keys, states } = await application()
   await perform('doubt-1', 'doubt about its result')

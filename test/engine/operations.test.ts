@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { isHapaxError, limits } from 'hapax'
+import { isHapaxError, keyOf, limits, scopeOf } from 'hapax'
 import { describe, expect, test } from 'vitest'
 import { looking } from '../stores/sqlite-fixtures/given.js'
 import { bounded, gate, rejection, until } from '../support/waiting.js'
@@ -74,6 +74,16 @@ describe('an operation', () => {
     })
     await hapax.perform({ ...request, operation, input: { at: new Date(0), gone: undefined } })
     expect(seen).toEqual([{ at: '1970-01-01T00:00:00.000Z' }])
+  })
+
+  test('is found by its scope and key, whatever else the object holds that names it', async () => {
+    const { hapax } = await workBench()
+    const { operation } = rides(hapax)
+    const named = { ...request, operation, input: ann }
+    await hapax.perform(named)
+    expect(await hapax.find({ ...named, scope: scopeOf('acme'), key: keyOf('k') })).toMatchObject({
+      state: 'completed',
+    })
   })
 
   test('whose input is no JSON, or too large to be kept, is refused before anything is stored', async () => {
@@ -187,7 +197,7 @@ describe('an operation that was left half-done', () => {
     expect((await bench.record())?.state).toBe('completed')
   })
 
-  test('goes on by itself a bounded number of times, and then waits for its client', async () => {
+  test('goes on by itself a bounded number of times, and then waits for its client, which a person is told', async () => {
     const bench = await workBench({}, {})
     const { operation } = rides(bench.hapax, limits.resumeAttempts)
     await rejection(bench.hapax.perform({ ...request, operation, input: ann }))
@@ -197,6 +207,12 @@ describe('an operation that was left half-done', () => {
       resumed += (await bench.hapax.chores.resume(10)).length
     }
     expect(resumed).toBe(limits.resumeAttempts - 1)
+    const { records } = await bench.store.list({ state: 'failed_retryable', limit: 100 })
+    expect(records.filter(({ errorCode }) => errorCode === 'resumed_too_often')).toHaveLength(1)
+    expect(bench.events.filter(({ name }) => name === 'left_to_operator')).toEqual([
+      expect.objectContaining({ operation: 'rides.create', errorCode: 'resumed_too_often' }),
+    ])
+    expect(bench.events.filter(({ name }) => name === 'failed').at(-1)).toMatchObject({ errorCode: 'Error' })
     const last = await bench.hapax.perform({ ...request, operation, input: ann })
     expect(last.value).toMatchObject({ attempt: limits.resumeAttempts + 1 })
   })
