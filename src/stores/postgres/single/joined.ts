@@ -1,4 +1,3 @@
-import { sleep, systemClock } from '../../../kernel/clock.js'
 import type { Progress, Session, Undoable } from '../connections.js'
 import { storeError } from '../faults.js'
 import type { OpenCommit } from '../in-one-commit.js'
@@ -26,8 +25,6 @@ export async function inJoined<Tx, T>(given: unknown, run: (open: OpenCommit<Tx>
             throw error
           } finally {
             progress.stage = 'sealed'
-            // What was let through before that is sent within this turn, and our next statement comes behind it.
-            await sleep(systemClock, 0)
           }
         }
         return run({
