@@ -93,6 +93,11 @@ export const catalogue = {
     'A transaction was held longer than the store allows and was rolled back.',
   ),
   transaction_ended: entry('developer', false, 'A statement was sent to a transaction that is already over.'),
+  transaction_nested: entry(
+    'developer',
+    false,
+    'A nested transaction was asked for where the tool cannot keep it apart from that of the caller.',
+  ),
   phase_invalid: entry('developer', false, 'A phase has no usable name, or something in its options is wrong.'),
   phase_repeated: entry('developer', false, 'Two phases of one handler have the same name.'),
   phase_overlapping: entry('developer', false, 'A phase was begun while another one is under way.'),

@@ -7,6 +7,7 @@ import { effect } from '../../dist/conformance/given-effects.js'
 import { type ClientLibrary, pgLibrary, postgresJs } from '../conformance/postgres-libraries.js'
 import { onPostgres } from '../support/on-postgres.js'
 import { postgresBench } from './postgres-fixtures/bench.js'
+import { type Nesting, nestsInTime, outlives } from './postgres-fixtures/nesting.js'
 import { name } from './postgres-fixtures/operations.js'
 
 /** A request in a transaction that the caller opened: it commits with him, or not at all, and never harms him. */
@@ -26,12 +27,17 @@ onPostgres('a transaction that the caller opened', (url) => {
       client.release()
     }
   })
-  declare<postgres.TransactionSql>(url, postgresJs, async (body) => {
+  declare<postgres.TransactionSql>(url, postgresJs, begunByPostgresJs(url))
+  declareNesting(url)
+})
+
+function begunByPostgresJs(url: string): Begins<postgres.TransactionSql> {
+  return async (body) => {
     const sql = postgres(url, { max: 1, onnotice: () => undefined })
     onTestFinished(() => sql.end())
     await sql.begin((tx) => body(tx))
-  })
-})
+  }
+}
 
 type Begins<Tx> = (body: (tx: Tx) => Promise<void>) => Promise<void>
 
@@ -171,5 +177,38 @@ function declare<Tx>(url: string, library: ClientLibrary<Tx>, begins: Begins<Tx>
       const refused = single({} as Tx, async () => answered)
       await expect(refused).rejects.toMatchObject({ code: 'store_unknown' })
     })
+  })
+}
+
+function declareNesting(url: string): void {
+  describe('nested by postgres.js', () => {
+    const bench = postgresBench(url)
+
+    async function given(): Promise<Nesting<postgres.TransactionSql>> {
+      const { store, ride } = await bench.node(postgresJs)
+      const { single } = store as Required<Store<postgres.TransactionSql>>
+      return {
+        begins: begunByPostgresJs(url),
+        joined: (tx, body) =>
+          single(
+            reservation(name),
+            async (at) => {
+              await body(at.tx)
+              return { value: 7, rows: 'keep', completion: completion() }
+            },
+            tx,
+          ),
+        nest: (tx, body) => tx.savepoint(body),
+        ride,
+        rides: bench.rides,
+      }
+    }
+
+    test.each(['before he commits', 'when he has committed'] as const)(
+      'one that outlives its request and goes on %s leaves the transaction of the caller as it was',
+      async (until) => outlives(until, await given()),
+    )
+
+    test('in time, one that fails undoes its own rows alone', async () => nestsInTime(await given()))
   })
 }

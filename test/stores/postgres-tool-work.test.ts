@@ -4,6 +4,7 @@ import { effect } from '../../dist/conformance/given-effects.js'
 import { begins } from '../../dist/stores/postgres/transactions/source.js'
 import { onPostgres } from '../support/on-postgres.js'
 import { postgresBench } from './postgres-fixtures/bench.js'
+import { type Nesting, nestsInTime, outlives } from './postgres-fixtures/nesting.js'
 import { claim, name } from './postgres-fixtures/operations.js'
 import { drizzleOnPgFixture, drizzleOnPostgresJsFixture } from './postgres-tools/drizzle.js'
 import type { ToolFixture, ToolNode } from './postgres-tools/fixture.js'
@@ -22,6 +23,10 @@ onPostgres('work', (url) => {
   declare(url, knexFixture)
   declare(url, typeOrmFixture)
   declare(url, pgliteFixture)
+  declareNesting(url, drizzleOnPgFixture)
+  declareNesting(url, drizzleOnPostgresJsFixture)
+  declareNesting(url, knexFixture)
+  declareNesting(url, typeOrmFixture)
 })
 
 const result = { providerId: 'p', result: Buffer.from('{}') }
@@ -136,5 +141,42 @@ function declare<Tx>(url: string, tool: ToolFixture<Tx>): void {
       })
       expect(await rides()).toEqual(['keep', 'of the caller'])
     })
+  })
+}
+
+/** Nested transactions, by the tools that have them and can keep them apart from those of the caller. */
+function declareNesting<Tx>(url: string, tool: ToolFixture<Tx>): void {
+  describe(`nested by ${tool.name}`, () => {
+    const bench = postgresBench(url)
+    const nodes: ToolNode<Tx>[] = []
+    afterEach(async () => void (await Promise.all(nodes.splice(0).map((node) => node.end()))))
+
+    const given = async (): Promise<Nesting<Tx>> => {
+      const { store, handle, ride, rides, nest, end, outside, ask } = await tool.connect({ url, bench, options: {} })
+      nodes.push({ store, handle, ride, rides, end, outside, ask })
+      if (nest === undefined) throw new Error(`${tool.name} has none`)
+      return {
+        begins: (body) => begins(handle)((tx) => body(tx as Tx)),
+        joined: (tx, body) =>
+          store.single(
+            reservation({ ...name }),
+            async (at) => {
+              await body(at.tx)
+              return { value: 7, rows: 'keep', completion: completion() }
+            },
+            tx,
+          ),
+        nest,
+        ride,
+        rides,
+      }
+    }
+
+    test.each(['before he commits', 'when he has committed'] as const)(
+      'one that outlives its request and goes on %s leaves the transaction of the caller as it was',
+      async (until) => outlives(until, await given()),
+    )
+
+    test('in time, one that fails undoes its own rows alone', async () => nestsInTime(await given()))
   })
 }

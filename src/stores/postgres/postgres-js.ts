@@ -72,7 +72,15 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
           const session = {
             tx: guarded(tx, course, () => course.stage === 'open'),
             query: (query: Query, values: readonly SqlValue[]) => ask(store, query, values),
-            undoable: byNesting<Tx>(guarded(tx, course, () => course.stage === 'open') as Tx & Nesting, mayUndo),
+            undoable: byNesting<Tx>(
+              guarded(
+                tx,
+                course,
+                () => course.stage === 'open',
+                () => !isOver(course),
+              ) as Tx & Nesting,
+              mayUndo,
+            ),
             seal: () => {
               if (course.stage === 'open') course.stage = 'sealed'
             },
@@ -134,9 +142,15 @@ function isOver({ stage }: Course): boolean {
 
 /**
  * The transaction as somebody gets it who may send only for a while. After a lost connection this library would run
- * the next statement on a new one, outside of any transaction; so nothing passes once it is over.
+ * the next statement on a new one, outside of any transaction; so nothing passes once it is over. `mayEnd` says whether the
+ * library may still end a savepoint that was opened on it.
  */
-export function guarded<Tx extends PostgresJsTransaction>(tx: Tx, course: Course, maySend: () => boolean): Tx {
+export function guarded<Tx extends PostgresJsTransaction>(
+  tx: Tx,
+  course: Course,
+  maySend: () => boolean,
+  mayEnd = maySend,
+): Tx {
   const asking = (made: unknown) => watched(made, course, maySend)
   return new Proxy(tx, {
     apply: (target, self, given) => asking(Reflect.apply(target as unknown as () => unknown, self, given)),
@@ -148,18 +162,52 @@ export function guarded<Tx extends PostgresJsTransaction>(tx: Tx, course: Course
       if (name !== 'savepoint') return found
       return (...given: unknown[]) => {
         if (!maySend()) throw endedTransaction()
-        return Reflect.apply(
-          found,
-          target,
-          given.map((value) => (typeof value === 'function' ? nested(value) : value)),
-        )
+        const [name, body] = savepointOf<Tx>(given)
+        const nested = (inner: Tx) => body(guarded(inner, course, maySend))
+        return leftWhenLate(nested, mayEnd, (body) => Reflect.apply(found, target, [...name, body]) as Promise<unknown>)
       }
     },
   })
+}
 
-  function nested(body: unknown) {
-    return (inner: Tx) => (body as (tx: Tx) => unknown)(guarded(inner, course, maySend))
-  }
+type Body<Tx> = (inner: Tx) => unknown
+
+/** This library takes a name and a function, a function alone, or one statement as a template. */
+function savepointOf<Tx>(given: unknown[]): [name: unknown[], body: Body<Tx>] {
+  const body = given.at(-1)
+  if (typeof body === 'function' && !isTemplate(given[0])) return [given.slice(0, -1), body as Body<Tx>]
+  return [[], (inner) => Reflect.apply(inner as unknown as () => unknown, undefined, given)]
+}
+
+function isTemplate(given: unknown): boolean {
+  return Array.isArray(given) && 'raw' in given
+}
+
+/**
+ * The end of a savepoint is the library's own statement, and passes no guard. Sent too late it would fail in a transaction that
+ * is another's by then. So a function that outlives its time is left where it stands, and only who waits for it hears of it.
+ */
+function leftWhenLate<Tx>(
+  body: Body<Tx>,
+  mayEnd: () => boolean,
+  open: (body: (inner: Tx) => Promise<unknown>) => Promise<unknown>,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const left = (error: unknown) => {
+      reject(error)
+      return new Promise<never>(() => {})
+    }
+    open(async (inner) => {
+      try {
+        const made = body(inner)
+        const value: unknown = await (Array.isArray(made) ? Promise.all(made) : made)
+        return mayEnd() ? value : left(endedTransaction())
+      } catch (error) {
+        if (mayEnd()) throw error
+        return left(error)
+      }
+    }).then(resolve, reject)
+  })
 }
 
 /** A statement of this library, which it sends only when somebody waits for it. */

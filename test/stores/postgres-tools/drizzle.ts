@@ -16,6 +16,7 @@ export const drizzleOnPgFixture: ToolFixture<TransactionFrom<NodePgDatabase>> = 
     return onServer(place, {
       handle,
       ride: (tx, name) => tx.insert(ridesIn(bench.schema)).values({ name }),
+      nest: (tx, body) => tx.transaction(body),
       ask: async (tx, statement) => firstOf((await tx.execute(sql.raw(statement))).rows[0]),
       end: () => pool.end(),
     })
@@ -32,6 +33,7 @@ export const drizzleOnPostgresJsFixture: ToolFixture<TransactionFrom<PostgresJsD
     return onServer(place, {
       handle,
       ride: (tx, name) => tx.insert(ridesIn(bench.schema)).values({ name }),
+      nest: (tx, body) => tx.transaction(body),
       ask: async (tx, statement) => firstOf((await tx.execute(sql.raw(statement)))[0]),
       end: () => client.end({ timeout: 1 }),
     })

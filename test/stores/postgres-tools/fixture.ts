@@ -36,6 +36,8 @@ export interface ToolNode<Tx> {
   readonly handle: object
   /** Writes a row of the application, as the tool writes one. */
   ride(tx: Tx, name: string): Promise<unknown>
+  /** A nested transaction as the tool opens it, where it has such. */
+  nest?(tx: Tx, body: (inner: Tx) => Promise<void>): Promise<unknown>
   /** The first value that a statement gives. */
   ask(tx: Tx, statement: string): Promise<unknown>
   /** Looks and acts from outside. */
@@ -47,7 +49,7 @@ export interface ToolNode<Tx> {
 /** A node on the server: the store's own steps by pg, and the transactions by the tool. */
 export function onServer<Source extends TransactionSource & object>(
   { bench: { url, schema, outside, rides }, options }: Place,
-  tool: Pick<ToolNode<TransactionFrom<Source>>, 'ride' | 'ask' | 'end'> & { readonly handle: Source },
+  tool: Pick<ToolNode<TransactionFrom<Source>>, 'ride' | 'nest' | 'ask' | 'end'> & { readonly handle: Source },
 ): ToolNode<TransactionFrom<Source>> {
   const pool = poolOn(url)
   return {

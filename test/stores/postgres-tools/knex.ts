@@ -10,6 +10,7 @@ export const knexFixture: ToolFixture<Knex.Transaction> = {
     return onServer(place, {
       handle,
       ride: async (tx, name) => tx.withSchema(bench.schema).insert({ name }).into('rides'),
+      nest: async (tx, body) => tx.transaction(body),
       ask: async (tx, statement) => firstOf((await tx.raw(statement)).rows[0]),
       end: () => handle.destroy(),
     })

@@ -32,6 +32,7 @@ export const prismaFixture: ToolFixture<Omit<PrismaRides, ITXClientDenyList>> = 
     return onServer(place, {
       handle,
       ride: (tx, name) => tx.ride.create({ data: { name } }),
+      nest: (tx, body) => tx.$transaction(body),
       ask: async (tx, statement) => firstOf((await tx.$queryRawUnsafe<unknown[]>(statement))[0]),
       end: () => handle.$disconnect(),
     })

@@ -21,6 +21,7 @@ export const typeOrmFixture: ToolFixture<EntityManager> = {
     return onServer(place, {
       handle,
       ride: (tx, name) => tx.getRepository(rides).insert({ name }),
+      nest: (tx, body) => tx.transaction(body),
       ask: async (tx, statement) => firstOf((await tx.query(statement))[0]),
       end: () => handle.destroy(),
     })

@@ -9,12 +9,22 @@ interface Knex {
 interface KnexTransaction {
   readonly isTransaction?: boolean
   readonly client: Client
+  /** What its functions work on. */
+  readonly context: Context
   raw(text: string, values: SqlValue[]): PromiseLike<{ readonly rows: readonly unknown[] }>
 }
 
-/** What lends a statement the connection of the transaction. */
+/** What lends a statement the connection of the transaction, and opens nested ones on it. */
 interface Client {
   acquireConnection(): Promise<unknown>
+  query(...given: unknown[]): Promise<unknown>
+  transaction(body: (inner: KnexTransaction) => unknown, options: unknown, outer: object): object
+}
+
+interface Context {
+  transaction(...given: unknown[]): unknown
+  transactionProvider(...given: unknown[]): unknown
+  batchInsert(...given: unknown[]): unknown
 }
 
 export const knexTool: Tool<Knex, KnexTransaction> = {
@@ -33,6 +43,7 @@ export const knexTool: Tool<Knex, KnexTransaction> = {
   },
   sealed(tx, maySend) {
     const client = sealedClient(tx.client, maySend)
+    const context = Object.create(tx.context, { client: { value: client } }) as Context
     const sealed = (made: unknown) => {
       if (isBuilder(made)) made.client = client
       return made
@@ -46,12 +57,20 @@ export const knexTool: Tool<Knex, KnexTransaction> = {
         if (typeof found !== 'function') return name === 'schema' ? sealed(found) : found
         return (...given: unknown[]) => {
           if (!maySend()) throw endedTransaction()
-          const made: unknown = Reflect.apply(found, target, given)
-          return name === 'transaction' ? made : sealed(made)
+          const nests = nesting[name as keyof typeof nesting]
+          return nests ? context[nests](...given) : sealed(Reflect.apply(found, target, given))
         }
       },
     })
   },
+}
+
+/** What opens a nested transaction, and which function of the context does it. */
+const nesting: { readonly [Name in keyof Context | 'savepoint']?: keyof Context } = {
+  transaction: 'transaction',
+  savepoint: 'transaction',
+  transactionProvider: 'transactionProvider',
+  batchInsert: 'batchInsert',
 }
 
 function isKnex(given: object): given is Knex & KnexTransaction {
@@ -75,6 +94,7 @@ function isBuilder(made: unknown): made is { client: Client } {
 
 /** A statement asks its client for the connection when somebody waits for it. */
 function sealedClient(client: Client, maySend: () => boolean): Client {
+  let ours: object | undefined
   return Object.create(client, {
     acquireConnection: {
       value: async () => {
@@ -82,5 +102,24 @@ function sealedClient(client: Client, maySend: () => boolean): Client {
         return client.acquireConnection()
       },
     },
+    transaction: {
+      value(this: Client, body: (inner: KnexTransaction) => unknown, options: unknown, outer: object) {
+        // One waits here for the one before it. The owner's would wait for a handler that may never end.
+        ours ??= Object.create(outer) as object
+        const nested = (inner: KnexTransaction) => body(sealedNested(inner, maySend))
+        return Reflect.apply(client.transaction, this, [nested, options, ours]) as object
+      },
+    },
   }) as Client
+}
+
+/** Its end passes the client that was made for it alone, and would fail in the transaction of the owner if it came late. */
+function sealedNested(inner: KnexTransaction, maySend: () => boolean): KnexTransaction {
+  const { client } = inner
+  const { query } = client
+  client.query = async (...given) => {
+    if (!maySend()) throw endedTransaction()
+    return Reflect.apply(query, client, given) as Promise<unknown>
+  }
+  return knexTool.sealed(inner, maySend)
 }

@@ -60,11 +60,44 @@ export const kyselyTool: Tool<Kysely, KyselyTransaction> = {
     }
     return new Proxy(plugged, {
       get(target, name) {
-        const found = name === 'executeQuery' ? executeQuery : (Reflect.get(target, name, target) as unknown)
-        return typeof found === 'function' ? found.bind(target) : found
+        if (name === 'executeQuery') return executeQuery
+        const found = Reflect.get(target, name, target) as unknown
+        // The functions of SQL are one themselves, and hold the others.
+        if (typeof found !== 'function' || name === 'fn') return found
+        return (...given: unknown[]) => {
+          const made: unknown = Reflect.apply(found, target, given)
+          return commands.has(name) ? sealedCommand(made as Command, maySend) : sealedForm(made, maySend)
+        }
       },
     })
   },
+}
+
+/** What is said to a transaction that is ended by hand. No plugin sees it. */
+interface Command {
+  execute(): Promise<unknown>
+}
+
+const commands: ReadonlySet<string | symbol> = new Set([
+  'commit',
+  'rollback',
+  'savepoint',
+  'rollbackToSavepoint',
+  'releaseSavepoint',
+])
+
+function sealedCommand(command: Command, maySend: () => boolean): Command {
+  return {
+    async execute() {
+      if (!maySend()) throw endedTransaction()
+      return sealedForm(await command.execute(), maySend)
+    },
+  }
+}
+
+/** The same transaction in another form, such as without plugins, is sealed anew. */
+function sealedForm(made: unknown, maySend: () => boolean): unknown {
+  return typeof made === 'object' && made !== null && isKysely(made) ? kyselyTool.sealed(made, maySend) : made
 }
 
 function isKysely(given: object): given is Kysely & KyselyTransaction {

@@ -1,3 +1,4 @@
+import { HapaxError } from '../../../kernel/errors.js'
 import type { SqlValue } from '../../sql/row.js'
 import { sealedCalls } from './sealed-calls.js'
 import { has, type Tool } from './tool.js'
@@ -20,5 +21,21 @@ export const prismaTool: Tool<Prisma, PrismaTransaction> = {
   isTransaction: (given): given is PrismaTransaction => has(given, '$queryRawUnsafe') && !has(given, '$connect'),
   begin: (prisma, body) => prisma.$transaction(body, { isolationLevel: 'ReadCommitted' }),
   say: (tx, text, values) => tx.$queryRawUnsafe(text, ...values),
-  sealed: sealedCalls,
+  sealed(tx, maySend) {
+    const calls = sealedCalls(tx, maySend)
+    return new Proxy(calls, {
+      get: (target, name) => (name === '$transaction' ? refused : (Reflect.get(target, name) as unknown)),
+    })
+  },
+}
+
+/**
+ * How deep it is nested it counts in its engine, where nobody can seal it: a handler that outlives its time would have the
+ * owner's COMMIT release a savepoint.
+ */
+async function refused(): Promise<never> {
+  throw new HapaxError(
+    'transaction_nested',
+    'Prisma cannot nest in a transaction that was joined. Write on the tx that you were given, or run without joins.',
+  )
 }

@@ -17,6 +17,8 @@ interface Manager extends TypeOrmTransaction {
 
 interface Runner extends TypeOrmTransaction {
   readonly manager?: Manager
+  /** What tells the subscribers of the application, with the runner that they may use. */
+  readonly broadcaster?: object
 }
 
 export const typeOrmTool: Tool<DataSource, TypeOrmTransaction> = {
@@ -42,18 +44,34 @@ function isOpen(given: unknown): boolean {
   return has(given, 'query', 'startTransaction') && 'isTransactionActive' in given && given.isTransactionActive === true
 }
 
-/** All that this tool sends goes through the `query` of a runner. */
+/**
+ * All that this tool sends goes through the `query` of a runner. What it writes on the runner stays with the one it was written
+ * on: how deep it is nested, which says what COMMIT is, and the manager that a nested transaction is given. A handler that
+ * never ends would otherwise have the owner release a savepoint.
+ */
 function sealedRunner(runner: Runner, maySend: () => boolean): Runner {
   const query: Runner['query'] = async (...given) => {
     if (!maySend()) throw endedTransaction()
     return runner.query(...given)
   }
+  const own = new Map<string | symbol, unknown>()
   const sealed: Runner = new Proxy(runner, {
+    set(_, name, value) {
+      own.set(name, value)
+      return true
+    },
     get(target, name, self) {
       if (name === 'query') return query
+      if (own.has(name)) return own.get(name)
+      if (name === 'broadcaster') return broadcaster
       if (name === 'manager') return target.manager?.connection.createEntityManager(sealed)
       return Reflect.get(target, name, self) as unknown
     },
   })
+  const broadcaster = broadcasterOf(runner, sealed)
   return sealed
+}
+
+function broadcasterOf({ broadcaster }: Runner, sealed: Runner): object | undefined {
+  return broadcaster && Object.create(broadcaster, { queryRunner: { value: sealed } })
 }
