@@ -14,7 +14,8 @@ Examples:
   hapax work ./dist/hapax.js --once                   one pass of each, for cron
 
 A module is ESM and exports its engine as hapax, or by default, with all operations defined. Any number of processes may
-work on one database. SIGINT or SIGTERM lets what runs finish, within nine seconds; a second one ends it at once.
+work on one database. SIGINT or SIGTERM lets what runs finish: the workers within nine seconds, then the engine within nine.
+A second one ends it at once.
 
 Workers: ${workerNames.join(', ')}.
 
