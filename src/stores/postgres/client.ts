@@ -1,7 +1,8 @@
 import { HapaxError } from '../../kernel/errors.js'
 import type { Connections, ConnectionUse } from './connections.js'
 import { type PgClient, type PgPool, pgConnections } from './pg-pool.js'
-import { type PostgresJs, type PostgresJsTransaction, postgresJsConnections } from './postgres-js.js'
+import { type PostgresJs, postgresJsConnections } from './postgres-js.js'
+import type { PostgresJsTransaction } from './postgres-js-guard.js'
 import { isPGlite, type PGlite, type PGliteTransaction } from './transactions/pglite.js'
 import { pgliteConnections } from './transactions/pglite-connections.js'
 

@@ -2,7 +2,8 @@ export type { PostgresClient, TransactionOf } from './client.js'
 export type { Durability } from './examine.js'
 export type { RowSecurity } from './executor.js'
 export type { PgClient, PgPool } from './pg-pool.js'
-export type { PostgresJs, PostgresJsTransaction } from './postgres-js.js'
+export type { PostgresJs } from './postgres-js.js'
+export type { PostgresJsTransaction } from './postgres-js-guard.js'
 export {
   migratePostgres,
   type PostgresOptions,

@@ -1,5 +1,5 @@
 import { guarded, type PgClient } from '../pg-pool.js'
-import { guarded as guardedSql, openCourse, type PostgresJsTransaction } from '../postgres-js.js'
+import { guarded as guardedSql, openCourse, type PostgresJsTransaction } from '../postgres-js-guard.js'
 import { has, type Speaker } from './tool.js'
 
 /** Transactions of the two client libraries that somebody else opened. The store opens its own on their connections. */

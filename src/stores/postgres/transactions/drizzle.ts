@@ -1,7 +1,7 @@
 import { sleep, systemClock } from '../../../kernel/clock.js'
 import type { SqlValue } from '../../sql/row.js'
 import { guarded as guardedClient, type PgClient } from '../pg-pool.js'
-import { guarded, openCourse, type PostgresJsTransaction } from '../postgres-js.js'
+import { guarded, openCourse, type PostgresJsTransaction } from '../postgres-js-guard.js'
 import { sealedCalls } from './sealed-calls.js'
 import { has, type Tool } from './tool.js'
 
