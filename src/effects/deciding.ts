@@ -20,7 +20,8 @@ export type Failure = { readonly of: CallFailure | 'apply'; readonly errorCode: 
 /**
  * The rule of what follows from a failure. What was answered is answered for good. What was not sent, or is protected by
  * its key, or only has to be applied, is tried again, within bounds. Everything else is a doubt, and so is what its key
- * protected until the bounds were reached: only evidence says whether it was done.
+ * protected until the bounds were reached: only evidence says whether it was done. That the last attempt was not sent says
+ * nothing about those before it.
  */
 export function afterFailure(
   effect: StoredEffect,
@@ -34,9 +35,11 @@ export function afterFailure(
   const attempt = effect.finished + 1
   const dueInMs = backoffMs(kind.backoff, attempt, chance)
   const isOver = attempt >= kind.attempts || age.sinceCreatedMs + dueInMs > kind.withinMs
-  if (failure.of !== 'doubt') return isOver ? { kind: 'dead', errorCode } : { kind: 'retry', dueInMs, errorCode }
+  const again = { kind: 'retry', dueInMs, errorCode } as const
+  if (failure.of === 'apply') return isOver ? { kind: 'dead', errorCode } : again
+  if (failure.of === 'not_sent') return isOver ? ended(kind, age, errorCode) : again
   const mayRepeat = !isOver && !isForgotten(kind, age.sinceFirstStartedMs + dueInMs)
-  return mayRepeat ? { kind: 'retry', dueInMs, errorCode } : doubted(errorCode)
+  return mayRepeat ? again : doubted(errorCode)
 }
 
 /** What must not be called at all, whatever it was claimed for. */
