@@ -68,6 +68,11 @@ export function unsettled({ started, finished }: StoredEffect): number {
   return started - 1 - finished
 }
 
+/** Somebody had it before this claim: it failed, was swept or redriven, which leaves an error, or was left to its lease. */
+export function isStartedBefore({ started, errorCode }: StoredEffect): boolean {
+  return started > 1 || errorCode !== undefined
+}
+
 /** A provider that honours no keys has forgotten them from the beginning. */
 export function isForgotten({ honoursKeyMs, timeoutMs }: EffectKind, sinceFirstStartedMs: number): boolean {
   return honoursKeyMs === undefined || sinceFirstStartedMs + timeoutMs > honoursKeyMs - effectBounds.keyMarginMs

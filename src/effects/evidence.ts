@@ -54,6 +54,16 @@ function saidAbout(effect: StoredEffect, testimonies: readonly KeptTestimony[]):
   return testimonies.filter((said) => said.downstreamKey === effect.downstreamKey && said.at >= effect.createdAt)
 }
 
+/** Evidence that cannot be read is none. */
+export function judged(log: Log, judge: () => EffectEvidence | undefined): EffectEvidence | undefined {
+  try {
+    return judge()
+  } catch (error) {
+    log({ level: 'error', code: 'evidence_unreadable', message: error instanceof Error ? error.message : 'no error' })
+    return undefined
+  }
+}
+
 /** What an answer to a question amounts to. Anything but the two answers there are is none. */
 export function lookedUp(kind: EffectKind, said: unknown, log: Log): EffectEvidence | undefined {
   const { landed, result } = (said ?? {}) as Partial<NonNullable<LookedUp<unknown>> & { readonly result: unknown }>

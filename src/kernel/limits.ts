@@ -280,4 +280,6 @@ export const effectBounds = {
   visibilityMs: minute,
   /** Dead letters that are shown or redriven at once. */
   deadLetters: 100,
+  /** Pages of dead letters that a redrive looks through for some that are not refused: a few seconds. */
+  redrivePages: 1_000,
 } as const

@@ -284,7 +284,7 @@ describe('retries', () => {
     const definition = {
       call: provider(failure('down')).call,
       ...honouring,
-      classify: () => 'not_sent',
+      classify: () => 'not_sent' as const,
       lookup: () => ({ landed: false }) as const,
       retry: { attempts: 2 },
     } as const
