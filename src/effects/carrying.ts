@@ -57,7 +57,7 @@ export function carriedOut<Tx>(held: Held, source: Source, around: Carrying<Tx>)
   if (result !== undefined) return finished(held, { result, providerId }, about, around)
   // Nobody can have said anything about one that was never started, and most are done the first time.
   const isAsked = isStartedBefore(effect) && isForgotten(kind, age.sinceFirstStartedMs)
-  return isAsked ? unlessLanded(held, source, about, around) : unfinished(held, source, about, around)
+  return isAsked ? unlessLanded(held, source, about, around) : unfinished(held, source, about, age, around)
 }
 
 /** What somebody said to have landed since it was last looked at is not called again: its provider would do it twice. */
@@ -78,17 +78,17 @@ async function unlessLanded<Tx>(
   }
   // It landed, but something follows from a result that nobody knows yet.
   if (toldToHaveLanded(effect, said) === 'landed') return settled(held, doubted('result_unknown'), around)
-  return unfinished(held, source, about, around)
+  return unfinished(held, source, about, ageOf(held, around.clock.elapsed()), around)
 }
 
 function unfinished<Tx>(
   held: Held,
   source: Source,
   about: EffectAbout<unknown>,
+  age: Age,
   around: Carrying<Tx>,
 ): Promise<Ending> {
   const { effect, kind } = held
-  const age = ageOf(held, around.clock.elapsed())
   if (kind.relay !== undefined && source === 'found') return handedOver(held, about, age, around)
   const refused = beforeCall(effect, kind, age)
   if (refused !== undefined) return settled(held, refused, around)
