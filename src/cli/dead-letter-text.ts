@@ -23,7 +23,8 @@ export function redriveText(letters: readonly Redriven[], missing: readonly numb
   const said = ({ plan, redriven }: Redriven) =>
     redriven || mode === 'shown' || plan.kind === 'refused' ? planned(plan) : 'not dead any more'
   const count = letters.filter(({ plan, redriven }) => (mode === 'done' ? redriven : plan.kind !== 'refused')).length
-  const full = letters.length === effectBounds.deadLetters ? ' There may be more: do it again afterwards.' : ''
+  const isFull = letters.filter(({ plan }) => plan.kind !== 'refused').length === effectBounds.deadLetters
+  const full = isFull ? ' There may be more: do it again afterwards.' : ''
   const sum =
     mode === 'done' ? `${count} redriven.${full}` : `${count} can be redriven. Nothing was changed: add --yes.`
   const shown = letters.length === 0 ? [] : [...lettersTable(letters, said), '']
@@ -66,11 +67,15 @@ function planned(plan: RedrivePlan): string {
     case 'call_twice':
       return 'called again, though it may have been done: its key is forgotten'
     case 'refused':
-      return plan.why === 'key_forgotten'
-        ? 'refused: it may have been done, and its key is forgotten (--may-run-twice)'
-        : 'refused: its kind is not known here, which takes the module of its application'
+      return refusals[plan.why]
   }
 }
+
+const refusals = {
+  key_forgotten: 'refused: it may have been done, and its key is forgotten (--may-run-twice)',
+  result_unknown: 'refused: somebody said that it landed, and what follows needs its result; testify that first',
+  kind_unknown: 'refused: its kind is not known here, which takes the module of its application',
+} as const
 
 function asObject({ effect, ageMs, plan }: DeadLetter) {
   const { id, kind, scope, operation, phase, downstreamKey, started, errorCode, createdAt } = effect

@@ -84,9 +84,9 @@ function using(given: string, { schema }: EffectFlags, use: (open: OpenEngine) =
 }
 
 function lettersOf({ hapax, label }: OpenEngine): DeadLetters {
-  const { outbox: store, effects = { kinds: new Map() }, clock, events } = hapax
+  const { outbox: store, calls, effects = { kinds: new Map() }, clock, events } = hapax
   if (store === undefined) throw usage(`The store of ${label} keeps no effects.`)
-  return deadLetters({ store, effects, clock, events })
+  return deadLetters({ store, ...(calls !== undefined && { calls }), effects, clock, events })
 }
 
 async function dead(letters: DeadLetters, { kind, after, json }: EffectFlags): Promise<void> {

@@ -3,6 +3,7 @@ import { codeOf } from '../engine/name.js'
 import type { Clock } from '../kernel/clock.js'
 import { type Failure, failureOf } from './deciding.js'
 import type { Held } from './held.js'
+import type { LateResults } from './late.js'
 
 /** How a call ended, if it was made at all. */
 export type Called =
@@ -12,14 +13,22 @@ export type Called =
 
 /**
  * Makes the call, within its time. A process that was frozen since its lease was good sends nothing: whether the lease
- * lasts as long as the call may is asked here, on the monotonic clock, with nothing between the question and the call.
+ * lasts as long as the call may is asked here, on the monotonic clock, with nothing between the question and the call. What
+ * it gives after that time is kept as evidence.
  */
-export function called(held: Held, about: EffectAbout<unknown>, clock: Clock): Promise<Called> {
+export function called(
+  held: Held,
+  about: EffectAbout<unknown>,
+  clock: Clock,
+  late: Pick<LateResults, 'keep'>,
+): Promise<Called> {
   const { effect, kind, stopping, endsAt } = held
   return new Promise((resolve) => {
     if (clock.elapsed() + kind.timeoutMs > endsAt || stopping.isStopped) return resolve({ kind: 'withheld' })
     // Whoever is no longer waited for may have acted: what the error of the call says about that is not asked.
+    let isWaitedFor = true
     const inDoubt = (errorCode: string) => {
+      isWaitedFor = false
       cancel()
       resolve({ kind: 'failed', failure: { of: 'doubt', errorCode } })
     }
@@ -39,6 +48,7 @@ export function called(held: Held, about: EffectAbout<unknown>, clock: Clock): P
     }
     made(kind, call).then(
       (value) => {
+        if (!isWaitedFor) return late.keep(held, value)
         cancel()
         resolve({ kind: 'answered', value })
       },

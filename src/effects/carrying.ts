@@ -7,9 +7,21 @@ import { passing } from '../kernel/crash-points.js'
 import { isHapaxError } from '../kernel/errors.js'
 import { backoffs, effectBounds } from '../kernel/limits.js'
 import { called } from './calling.js'
-import { type Age, afterFailure, beforeCall, doubted, ended, type Failure, isPoison } from './deciding.js'
+import {
+  type Age,
+  afterFailure,
+  beforeCall,
+  doubted,
+  ended,
+  type Failure,
+  isForgotten,
+  isPoison,
+  isStartedBefore,
+} from './deciding.js'
+import { judged, testified, toldToHaveLanded } from './evidence.js'
 import { ageOf, type Held } from './held.js'
 import type { Holding } from './holding.js'
+import type { LateResults } from './late.js'
 import { aboutOf, packed, unpacked } from './packed.js'
 import type { Settled } from './settling.js'
 import { type Surroundings, subjectOf } from './surroundings.js'
@@ -20,6 +32,7 @@ export type Ending = EffectOutcome['kind'] | Exclude<Settled, 'written'>
 export interface Carrying<Tx> extends Surroundings<Tx> {
   readonly leaseMs: number
   readonly holding: Holding
+  readonly late: LateResults
   readonly settle: (held: Held, outcome: EffectOutcome) => Promise<Settled>
 }
 
@@ -42,6 +55,40 @@ export function carriedOut<Tx>(held: Held, source: Source, around: Carrying<Tx>)
   const about = readable(held)
   if (about === undefined) return settled(held, { kind: 'dead', errorCode: 'payload_unreadable' }, around)
   if (result !== undefined) return finished(held, { result, providerId }, about, around)
+  // Nobody can have said anything about one that was never started, and most are done the first time.
+  const isAsked = isStartedBefore(effect) && isForgotten(kind, age.sinceFirstStartedMs)
+  return isAsked ? unlessLanded(held, source, about, around) : unfinished(held, source, about, age, around)
+}
+
+/** What somebody said to have landed since it was last looked at is not called again: its provider would do it twice. */
+async function unlessLanded<Tx>(
+  held: Held,
+  source: Source,
+  about: EffectAbout<unknown>,
+  around: Carrying<Tx>,
+): Promise<Ending> {
+  const { effect, kind } = held
+  const said = await around.words.about([effect]).catch(codeOf)
+  if (typeof said === 'string') return failed(held, { of: 'not_sent', errorCode: said }, around)
+  const evidence = judged(around.log, () => testified(effect, kind, said, around.log))
+  if (evidence?.kind === 'landed') {
+    const { by, result, providerId } = evidence
+    around.events.emit('effect_reconciled', () => ({ ...subjectOf(effect), says: 'landed', by }))
+    return finished(held, { result, providerId }, about, around)
+  }
+  // It landed, but something follows from a result that nobody knows yet.
+  if (toldToHaveLanded(effect, said) === 'landed') return settled(held, doubted('result_unknown'), around)
+  return unfinished(held, source, about, ageOf(held, around.clock.elapsed()), around)
+}
+
+function unfinished<Tx>(
+  held: Held,
+  source: Source,
+  about: EffectAbout<unknown>,
+  age: Age,
+  around: Carrying<Tx>,
+): Promise<Ending> {
+  const { effect, kind } = held
   if (kind.relay !== undefined && source === 'found') return handedOver(held, about, age, around)
   const refused = beforeCall(effect, kind, age)
   if (refused !== undefined) return settled(held, refused, around)
@@ -57,7 +104,7 @@ async function sent<Tx>(held: Held, about: EffectAbout<unknown>, around: Carryin
     if (refused !== undefined) return refused
   }
   if (clock.elapsed() + timeoutMs > held.endsAt) await holding.renew(held)
-  const call = await called(held, about, clock)
+  const call = await called(held, about, clock, around.late)
   if (call.kind === 'failed') return failed(held, call.failure, around)
   if (call.kind === 'withheld') return withheld(held, around)
   passing('effect.answered')

@@ -1,3 +1,4 @@
+import type { CallStore, KeptTestimony } from '../engine/call-store.js'
 import type { Effects } from '../engine/effect-definition.js'
 import type { EffectStore, StoredEffect } from '../engine/effect-store.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
@@ -6,10 +7,14 @@ import { type Emitter, emitter } from '../kernel/events.js'
 import { effectBounds } from '../kernel/limits.js'
 import { consoleLog } from '../kernel/log.js'
 import { isForgotten } from './deciding.js'
+import { judged, testified, toldToHaveLanded } from './evidence.js'
 import { subjectOf } from './surroundings.js'
+import { wordsOf } from './words.js'
 
 export interface DeadLetterOptions<Tx> {
   readonly store: Pick<EffectStore<Tx>, 'list' | 'find' | 'redrive' | 'discard'>
+  /** What webhooks and people said about effects: `store.calls`. What they said to have landed is not called again. */
+  readonly calls?: Pick<CallStore, 'testimonies'>
   readonly effects: Effects<unknown, Tx>
   readonly clock?: Clock
   readonly events?: Emitter
@@ -17,13 +22,13 @@ export interface DeadLetterOptions<Tx> {
 
 /** What a redrive does with a dead effect. */
 export type RedrivePlan =
-  /** Its result is durable: only what follows from it is done again. */
+  /** Its result is durable, or somebody said that it landed: only what follows from it is done again. */
   | { readonly kind: 'apply' }
   /** The provider has not done it, or still knows its key. */
   | { readonly kind: 'call' }
   /** The provider may have done it, and has forgotten its key. */
   | { readonly kind: 'call_twice' }
-  | { readonly kind: 'refused'; readonly why: 'key_forgotten' | 'kind_unknown' }
+  | { readonly kind: 'refused'; readonly why: 'key_forgotten' | 'result_unknown' | 'kind_unknown' }
 
 export interface DeadLetter {
   readonly effect: StoredEffect
@@ -47,7 +52,10 @@ export interface RedriveRequest {
 
 export interface DeadLetters {
   list(query?: { readonly kind?: string; readonly limit?: number; readonly after?: string }): Promise<DeadLetterPage>
-  /** Has dead effects carried out again, with the same downstream key. Gives each that it looked at; of many, the first. */
+  /**
+   * Has dead effects carried out again, with the same downstream key. Gives each that it looked at; of many, the first that
+   * can be redriven and the first that cannot.
+   */
   redrive(request: RedriveRequest): Promise<readonly (DeadLetter & { readonly redriven: boolean })[]>
   /** Ends dead effects for good. Gives those that it ended. */
   discard(ids: readonly number[], why: string): Promise<readonly StoredEffect[]>
@@ -55,33 +63,66 @@ export interface DeadLetters {
 
 /** Effects that nobody tries any more, for a person to decide about. They keep everything. */
 export function deadLetters<Tx>({ store, effects, clock = systemClock, ...given }: DeadLetterOptions<Tx>): DeadLetters {
-  const events = given.events ?? emitter(consoleLog)
+  const log = consoleLog
+  const events = given.events ?? emitter(log)
+  const words = wordsOf(given.calls, clock)
 
-  function letterOf(effect: StoredEffect, request?: RedriveRequest): DeadLetter {
-    return { effect, ageMs: clock.now() - effect.createdAt, plan: planOf(effect, request) }
+  async function lettersOf(dead: readonly StoredEffect[], request?: RedriveRequest): Promise<readonly DeadLetter[]> {
+    const said = await words.about(dead.filter(({ result }) => result === undefined))
+    return dead.map((effect) => ({
+      effect,
+      ageMs: clock.now() - effect.createdAt,
+      plan: planOf(effect, said, request),
+    }))
   }
 
   /** The times are of the store's clock; what is a little wrong here is judged again when the effect is claimed. */
-  function planOf({ result, kind: name, firstStartedAt }: StoredEffect, request?: RedriveRequest): RedrivePlan {
-    const kind = effects.kinds.get(name)
+  function planOf(effect: StoredEffect, said: readonly KeptTestimony[], request?: RedriveRequest): RedrivePlan {
+    const { result, firstStartedAt } = effect
+    const kind = effects.kinds.get(effect.kind)
     if (kind === undefined) return { kind: 'refused', why: 'kind_unknown' }
     if (result !== undefined) return { kind: 'apply' }
-    // Where keys are not honoured, what may have been done is never dead but in doubt.
-    if (kind.honoursKeyMs === undefined || firstStartedAt === undefined) return { kind: 'call' }
-    if (!isForgotten(kind, clock.now() - firstStartedAt)) return { kind: 'call' }
+    if (firstStartedAt === undefined || !isForgotten(kind, clock.now() - firstStartedAt)) return { kind: 'call' }
+    if (judged(log, () => testified(effect, kind, said, log))?.kind === 'landed') return { kind: 'apply' }
+    const isHonoured = kind.honoursKeyMs !== undefined
     const isNamed = request?.ids !== undefined && request.acknowledge === 'may_run_twice'
-    return isNamed ? { kind: 'call_twice' } : { kind: 'refused', why: 'key_forgotten' }
+    if (isHonoured && isNamed) return { kind: 'call_twice' }
+    if (toldToHaveLanded(effect, said) === 'landed') return { kind: 'refused', why: 'result_unknown' }
+    // Where keys are not honoured, what may have been done is never dead but in doubt.
+    return isHonoured ? { kind: 'refused', why: 'key_forgotten' } : { kind: 'call' }
   }
 
-  async function chosen({ kind, ids }: RedriveRequest): Promise<readonly StoredEffect[]> {
-    if (ids === undefined) {
-      const query = { state: 'dead', limit: effectBounds.deadLetters } as const
-      return (await store.list(kind === undefined ? query : { ...query, kind })).effects
-    }
+  async function named(ids: readonly number[], request: RedriveRequest): Promise<readonly DeadLetter[]> {
+    const { kind } = request
     const found = await Promise.all(checked(ids).map((id) => store.find(id)))
-    return found.filter(
+    const dead = found.filter(
       (effect) => effect?.state === 'dead' && (kind === undefined || effect.kind === kind),
     ) as StoredEffect[]
+    return lettersOf(dead, request)
+  }
+
+  /** Looks on behind those that are refused: they stay dead, and must not hide for ever what can be redriven. */
+  async function found(request: RedriveRequest): Promise<readonly DeadLetter[]> {
+    const { kind } = request
+    const limit = effectBounds.deadLetters
+    const letters: DeadLetter[] = []
+    const left = { redriven: limit, refused: limit }
+    let after: string | undefined
+    for (let page = 0; page < effectBounds.redrivePages; page++) {
+      const query = {
+        state: 'dead' as const,
+        limit,
+        ...(kind !== undefined && { kind }),
+        ...(after !== undefined && { after }),
+      }
+      const { effects: dead, next } = await store.list(query)
+      for (const letter of await lettersOf(dead, request)) {
+        if (left[letter.plan.kind === 'refused' ? 'refused' : 'redriven']-- > 0) letters.push(letter)
+      }
+      if (next === undefined || left.redriven <= 0) break
+      after = next
+    }
+    return letters
   }
 
   async function driven(letters: readonly DeadLetter[], kinds: readonly RedrivePlan['kind'][], memory?: 'anew') {
@@ -94,10 +135,10 @@ export function deadLetters<Tx>({ store, effects, clock = systemClock, ...given 
   return {
     async list({ limit = effectBounds.deadLetters, ...query } = {}) {
       const { effects: dead, next } = await store.list({ state: 'dead', limit, ...query })
-      return { letters: dead.map((effect) => letterOf(effect)), next }
+      return { letters: await lettersOf(dead), next }
     },
     async redrive(request) {
-      const letters = (await chosen(request)).map((effect) => letterOf(effect, request))
+      const letters = request.ids === undefined ? await found(request) : await named(request.ids, request)
       if (request.mode === 'preview') return letters.map((letter) => ({ ...letter, redriven: false }))
       const ids = new Set([
         ...(await driven(letters, ['apply', 'call'])),

@@ -20,7 +20,8 @@ export type Failure = { readonly of: CallFailure | 'apply'; readonly errorCode: 
 /**
  * The rule of what follows from a failure. What was answered is answered for good. What was not sent, or is protected by
  * its key, or only has to be applied, is tried again, within bounds. Everything else is a doubt, and so is what its key
- * protected until the bounds were reached: only evidence says whether it was done.
+ * protected until the bounds were reached: only evidence says whether it was done. That the last attempt was not sent says
+ * nothing about those before it.
  */
 export function afterFailure(
   effect: StoredEffect,
@@ -34,9 +35,11 @@ export function afterFailure(
   const attempt = effect.finished + 1
   const dueInMs = backoffMs(kind.backoff, attempt, chance)
   const isOver = attempt >= kind.attempts || age.sinceCreatedMs + dueInMs > kind.withinMs
-  if (failure.of !== 'doubt') return isOver ? { kind: 'dead', errorCode } : { kind: 'retry', dueInMs, errorCode }
+  const again = { kind: 'retry', dueInMs, errorCode } as const
+  if (failure.of === 'apply') return isOver ? { kind: 'dead', errorCode } : again
+  if (failure.of === 'not_sent') return isOver ? ended(kind, age, errorCode) : again
   const mayRepeat = !isOver && !isForgotten(kind, age.sinceFirstStartedMs + dueInMs)
-  return mayRepeat ? { kind: 'retry', dueInMs, errorCode } : doubted(errorCode)
+  return mayRepeat ? again : doubted(errorCode)
 }
 
 /** What must not be called at all, whatever it was claimed for. */
@@ -63,6 +66,11 @@ const leaseOver = 'in_progress_lock_expired'
 /** How many claims before this one were never settled. */
 export function unsettled({ started, finished }: StoredEffect): number {
   return started - 1 - finished
+}
+
+/** Somebody had it before this claim: it failed, was swept or redriven, which leaves an error, or was left to its lease. */
+export function isStartedBefore({ started, errorCode }: StoredEffect): boolean {
+  return started > 1 || errorCode !== undefined
 }
 
 /** A provider that honours no keys has forgotten them from the beginning. */

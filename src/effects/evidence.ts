@@ -29,7 +29,7 @@ export function testified(
   testimonies: readonly KeptTestimony[],
   log: Log,
 ): EffectEvidence | undefined {
-  const said = testimonies.filter(({ downstreamKey }) => downstreamKey === effect.downstreamKey)
+  const said = saidAbout(effect, testimonies)
   const landed = said.findLast(({ says, result }) => says === 'landed' && result !== undefined)
   if (landed?.result !== undefined) {
     return { kind: 'landed', by: landed.by, ...packed(kind, unpacked(landed.result), log) }
@@ -45,12 +45,23 @@ export function testified(
 }
 
 /** Whether somebody said that it landed, be it without what it gave. */
-export function toldToHaveLanded(
-  { downstreamKey }: StoredEffect,
-  testimonies: readonly KeptTestimony[],
-): 'landed' | undefined {
-  const isTold = testimonies.some((said) => said.downstreamKey === downstreamKey && said.says === 'landed')
-  return isTold ? 'landed' : undefined
+export function toldToHaveLanded(effect: StoredEffect, testimonies: readonly KeptTestimony[]): 'landed' | undefined {
+  return saidAbout(effect, testimonies).some(({ says }) => says === 'landed') ? 'landed' : undefined
+}
+
+/** What is older than the effect was said about another one: a key that we have forgotten begins anew, with the same downstream keys. */
+function saidAbout(effect: StoredEffect, testimonies: readonly KeptTestimony[]): readonly KeptTestimony[] {
+  return testimonies.filter((said) => said.downstreamKey === effect.downstreamKey && said.at >= effect.createdAt)
+}
+
+/** Evidence that cannot be read is none. */
+export function judged(log: Log, judge: () => EffectEvidence | undefined): EffectEvidence | undefined {
+  try {
+    return judge()
+  } catch (error) {
+    log({ level: 'error', code: 'evidence_unreadable', message: error instanceof Error ? error.message : 'no error' })
+    return undefined
+  }
 }
 
 /** What an answer to a question amounts to. Anything but the two answers there are is none. */

@@ -1,4 +1,3 @@
-import type { CallStore } from '../engine/call-store.js'
 import type { EffectKind } from '../engine/effect-definition.js'
 import type { StoredEffect } from '../engine/effect-store.js'
 import { codeOf } from '../engine/name.js'
@@ -7,15 +6,12 @@ import { backoffMs } from '../kernel/backoff.js'
 import { within } from '../kernel/clock.js'
 import { passing } from '../kernel/crash-points.js'
 import { backoffs, defaults, effectBounds } from '../kernel/limits.js'
-import { countsFrom, type EffectEvidence, lookedUp, testified, toldToHaveLanded } from './evidence.js'
+import { countsFrom, type EffectEvidence, judged, lookedUp, testified, toldToHaveLanded } from './evidence.js'
 import { outages } from './outages.js'
 import { aboutOf } from './packed.js'
 import { type EffectSurroundings, subjectOf, surroundingsOf } from './surroundings.js'
 
-export interface EffectReconcilerOptions<Tx> extends EffectSurroundings<Tx> {
-  /** What webhooks and people said about calls and effects: `store.calls`. It is looked at before a provider is asked. */
-  readonly calls?: Pick<CallStore, 'testimonies'>
-}
+export type EffectReconcilerOptions<Tx> = EffectSurroundings<Tx>
 
 /** What a pass did. */
 export interface Reconciled {
@@ -35,23 +31,18 @@ export interface EffectReconciler {
 /** Finds out about effects that are in doubt: by what others said, and by asking their providers. */
 export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): EffectReconciler {
   const around = surroundingsOf(options)
-  const { store, effects, clock, chance, events, log } = around
+  const { store, words, effects, clock, chance, events, log } = around
   const silent = outages(backoffs.outage, clock, chance)
   const holdMs = effectBounds.holdMs
 
-  async function testimoniesAbout(found: readonly StoredEffect[]) {
-    if (options.calls === undefined || found.length === 0) return []
-    return options.calls.testimonies(found.map(({ downstreamKey }) => downstreamKey))
-  }
-
   /** Kinds at the same time, and of each a few at once: a slow provider holds up nobody, and ends within the hold. */
   async function reconcileAll(found: readonly StoredEffect[], beginUntil: number) {
-    const said = await testimoniesAbout(found)
+    const said = await words.about(found)
     const whom = ({ kind }: StoredEffect) => kind
     return askedInTurn(found, whom, async (effect): Promise<keyof Reconciled> => {
       const kind = effects.kinds.get(effect.kind)
       if (kind === undefined) return postpone(effect, effect.looks, 0)
-      const told = judged(() => testified(effect, kind, said, log))
+      const told = judged(log, () => testified(effect, kind, said, log))
       if (told !== undefined) return settle(effect, told)
       // Not come to in time: given back, before another node takes it while this one asks.
       if (clock.elapsed() >= beginUntil) return postpone(effect, effect.looks, 0)
@@ -80,7 +71,7 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     }
     passing('reconciler.asked')
     silent.answered(kind.name)
-    const evidence = judged(() => lookedUp(kind, said, log))
+    const evidence = judged(log, () => lookedUp(kind, said, log))
     if (evidence === undefined) return lookAgain(effect)
     // Somebody has said that it landed, and only not with what: a provider that does not know of it cannot say otherwise.
     if (evidence.kind === 'not_landed' && told === 'landed') return lookAgain(effect)
@@ -88,7 +79,14 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     const askedAt = (effect.reconcileAfter ?? 0) - holdMs
     const tooEarlyMs = countsFrom(effect, kind) - askedAt
     if (evidence.kind === 'not_landed' && tooEarlyMs > 0) return postpone(effect, effect.looks, tooEarlyMs)
+    await keep(effect, evidence)
     return settle(effect, evidence)
+  }
+
+  /** What a provider said stays on record, also when the effect has gone on; and it is before anybody acts on it. */
+  async function keep({ downstreamKey }: StoredEffect, { by, ...evidence }: EffectEvidence): Promise<void> {
+    const result = evidence.kind === 'landed' && evidence.result.byteLength > 0 ? { result: evidence.result } : {}
+    await words.keep({ downstreamKey, says: evidence.kind, ...result, by, why: 'its provider was asked' })
   }
 
   async function settle(effect: StoredEffect, evidence: EffectEvidence): Promise<keyof Reconciled> {
@@ -115,16 +113,6 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     if (!(await store.postpone(effect, { looks, afterMs: undefined }))) return 'postponed'
     events.emit('effect_unresolved', () => ({ ...subjectOf(effect), looks }))
     return 'unresolved'
-  }
-
-  /** Evidence that cannot be read is none. */
-  function judged(judge: () => EffectEvidence | undefined): EffectEvidence | undefined {
-    try {
-      return judge()
-    } catch (error) {
-      log({ level: 'error', code: 'evidence_unreadable', message: error instanceof Error ? error.message : 'no error' })
-      return undefined
-    }
   }
 
   async function runOnce(): Promise<Reconciled> {

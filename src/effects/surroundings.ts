@@ -6,11 +6,14 @@ import { HapaxError } from '../kernel/errors.js'
 import { type EffectSubject, type Emitter, emitter } from '../kernel/events.js'
 import { consoleLog, type Log, loggingSafely } from '../kernel/log.js'
 import { type BoundedEffects, boundedEffects } from './bounded-effects.js'
+import { type EffectTestimonies, type Words, wordsOf } from './words.js'
 
 /** What whoever works on effects is given. */
 export interface EffectSurroundings<Tx> {
   /** The outbox of a store: `store.effects`. */
   readonly store: EffectStore<Tx>
+  /** What webhooks and people said about calls and effects: `store.calls`. It is looked at before a provider is asked. */
+  readonly calls?: EffectTestimonies
   readonly effects: Effects<unknown, Tx>
   readonly clock?: Clock
   readonly chance?: Chance
@@ -21,6 +24,7 @@ export interface EffectSurroundings<Tx> {
 /** The same, with nothing missing and every wait bounded. */
 export interface Surroundings<Tx> {
   readonly store: BoundedEffects<Tx>
+  readonly words: Words
   readonly effects: Effects<unknown, Tx>
   readonly clock: Clock
   readonly chance: Chance
@@ -29,11 +33,19 @@ export interface Surroundings<Tx> {
 }
 
 export function surroundingsOf<Tx>(given: EffectSurroundings<Tx>): Surroundings<Tx> {
-  const { store, effects, clock = systemClock, chance = systemChance } = given
+  const { store, calls, effects, clock = systemClock, chance = systemChance } = given
   if (effects.kinds.size === 0) throw new HapaxError('policy_invalid', 'There are no effects to work on; define some.')
   const log = loggingSafely(given.log ?? consoleLog)
   const events = given.events ?? emitter(log)
-  return { store: boundedEffects(store, clock, events), effects, clock, chance, log, events }
+  return {
+    store: boundedEffects(store, clock, events),
+    words: wordsOf(calls, clock),
+    effects,
+    clock,
+    chance,
+    log,
+    events,
+  }
 }
 
 export function subjectOf({ scope, operation, phase, kind, id }: StoredEffect): EffectSubject {

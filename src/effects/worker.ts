@@ -4,6 +4,7 @@ import { carriedOut, type Ending } from './carrying.js'
 import { crew } from './crew.js'
 import { type Held, heldOf } from './held.js'
 import { holding } from './holding.js'
+import { lateResults } from './late.js'
 import { rest } from './rest.js'
 import { settling } from './settling.js'
 import { subjectOf, surroundingsOf } from './surroundings.js'
@@ -49,7 +50,8 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
   const kinds = [...effects.kinds.keys()]
   const leases = holding(around, leaseMs)
   const settle = settling(around)
-  const carrying = { ...around, leaseMs, holding: leases, settle }
+  const late = lateResults(around)
+  const carrying = { ...around, leaseMs, holding: leases, settle, late }
   const hands = crew(concurrency, (held) => carriedOut(held, 'found', carrying))
   const apart = suspects({
     most: Math.ceil(batch / 2),
@@ -155,6 +157,7 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
     await fewerThan(1, defaults.drainMs)
     leases.abandon()
     await fewerThan(1, defaults.lastWordsMs)
+    await late.written()
   }
 
   return {

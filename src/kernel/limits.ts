@@ -240,9 +240,10 @@ export const effectBounds = {
   timeoutMs: 10 * second,
   /** What a lease has over the longest call: time to ask for it, and to write down how the call ended. */
   leaseMarginMs: 20 * second,
-  /** Ten times within three days: past that, a person knows more than a retry. */
-  attempts: 10,
+  /** After three days a person knows more than a retry. */
   withinMs: 3 * day,
+  /** With the usual pauses three days are over before: this ends only what comes back without them. */
+  attempts: 200,
   /** Retries stop this long before a provider forgets a key: clocks differ, and a request may be on its way for a while. */
   keyMarginMs: limits.keyMemoryMarginMs,
   /** Claims of one effect that were never settled: more than this, and it is the effect that ends its workers. */
@@ -279,4 +280,6 @@ export const effectBounds = {
   visibilityMs: minute,
   /** Dead letters that are shown or redriven at once. */
   deadLetters: 100,
+  /** Pages of dead letters that a redrive looks through for some that are not refused: a few seconds. */
+  redrivePages: 1_000,
 } as const

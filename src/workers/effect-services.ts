@@ -50,8 +50,7 @@ export function effectReconcilerService<Tx>(host: WorkersHost<Tx>, options: Work
   const surroundings = surroundingsIn(host)
   if (surroundings === undefined) return undefined
   const { everyMs } = pacedBy(options, 'effectReconciler', effectBounds.lookMs, effectBounds.doubts)
-  const { calls } = host
-  const reconciler = reconcilerOf<Tx>({ ...surroundings, ...(calls !== undefined && { calls }) })
+  const reconciler = reconcilerOf<Tx>(surroundings)
   return service({
     ...host,
     name: 'effectReconciler',
@@ -67,7 +66,7 @@ export function effectReconcilerService<Tx>(host: WorkersHost<Tx>, options: Work
   })
 }
 
-function surroundingsIn<Tx>({ outbox, effects, clock, chance, events, log }: WorkersHost<Tx>) {
+function surroundingsIn<Tx>({ outbox, calls, effects, clock, chance, events, log }: WorkersHost<Tx>) {
   if (outbox === undefined || effects === undefined || effects.kinds.size === 0) return undefined
-  return { store: outbox, effects, clock, chance, events, log }
+  return { store: outbox, ...(calls !== undefined && { calls }), effects, clock, chance, events, log }
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { failure, type Given, given, provider } from './given.js'
+import { effectBounds } from '../../src/kernel/limits.js'
+import { failure, type Given, given, kind, provider } from './given.js'
 
 let it: Given
 beforeEach(async () => {
@@ -53,6 +54,19 @@ describe('a dead letter', () => {
     const { call, keys } = provider('ok')
     expect(await it.worker({ ...definition, call }).runOnce()).toMatchObject({ done: 1 })
     expect(keys).toHaveLength(1)
+  })
+
+  test('is reached by a redrive though more than a page of refused ones comes before it', async () => {
+    const refused = effectBounds.deadLetters + 20
+    await it.write(...Array.from({ length: refused }, () => ({})))
+    for (let pass = 0; pass < 3; pass++) await it.worker(definition).runOnce()
+    await it.advance(86_400_000)
+    const id = await dead()
+    const letters = it.deadLetters(definition)
+    const redriven = await letters.redrive({ mode: 'apply', kind })
+    expect(redriven.filter((letter) => letter.redriven).map(({ effect }) => effect.id)).toEqual([id])
+    expect(redriven.filter(({ plan }) => plan.kind === 'refused')).toHaveLength(effectBounds.deadLetters)
+    expect(await it.effect(id)).toMatchObject({ state: 'ready' })
   })
 
   test('that has its result is only applied again, however old it is', async () => {

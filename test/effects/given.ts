@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
+  type DeadLetterOptions,
   type DeadLetters,
   deadLetters,
   type EffectDefinition,
@@ -47,7 +48,7 @@ export interface Given {
     definitions: Record<string, Definition>,
     calls?: EffectReconcilerOptions<SqliteTransaction>['calls'],
   ): EffectReconciler
-  deadLetters(definition: Definition): DeadLetters
+  deadLetters(definition: Definition, calls?: DeadLetterOptions<SqliteTransaction>['calls']): DeadLetters
   /** Moves the time of both sides. */
   advance(ms: number): Promise<void>
   effect(id: number): Promise<StoredEffect>
@@ -94,8 +95,8 @@ export async function given(): Promise<Given> {
     worker: (definition, options) => workerOf({ [kind]: definition }, options),
     reconciler: (definition, calls) => reconcilerOf({ [kind]: definition }, calls),
     reconcilerOf,
-    deadLetters: (definition) =>
-      deadLetters<SqliteTransaction>({ ...around, effects: effects({ [kind]: definition }) }),
+    deadLetters: (definition, calls) =>
+      deadLetters<SqliteTransaction>({ ...around, effects: effects({ [kind]: definition }), ...(calls && { calls }) }),
     async advance(ms) {
       await pinSqliteClock(path, clock.now() + ms)
       await clock.advance(ms)

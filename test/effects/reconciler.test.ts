@@ -152,7 +152,14 @@ describe('an effect in doubt', () => {
     const id = await doubted({ lookup })
     const { downstreamKey } = await it.effect(id)
     const result = new TextEncoder().encode('{"id":"esc_9"}')
-    const said = { downstreamKey, says: 'landed', result, by: 'webhook:airtm', why: 'paid', at: 1 } as const
+    const said = {
+      downstreamKey,
+      says: 'landed',
+      result,
+      by: 'webhook:airtm',
+      why: 'paid',
+      at: it.clock.now(),
+    } as const
     const reconciler = it.reconciler({ call: provider('ok').call, lookup }, { testimonies: async () => [said] })
     expect(await reconciler.runOnce()).toMatchObject({ looked: 1, landed: 1 })
     expect(asked).toBe(0)
@@ -164,7 +171,14 @@ describe('an effect in doubt', () => {
     const [id = 0] = await it.write({})
     const { downstreamKey } = await it.effect(id)
     const result = new TextEncoder().encode('1')
-    const said = { downstreamKey, says: 'landed', result, by: 'webhook:airtm', why: 'paid', at: 1 } as const
+    const said = {
+      downstreamKey,
+      says: 'landed',
+      result,
+      by: 'webhook:airtm',
+      why: 'paid',
+      at: it.clock.now(),
+    } as const
     const definition = { call: provider(failure('ECONNRESET')).call }
     await it.worker(definition).runOnce()
     const reconciler = it.reconciler(definition, { testimonies: async () => [said] })
@@ -181,7 +195,7 @@ describe('an effect in doubt', () => {
     const [first, second] = await Promise.all(ids.map((id) => it.effect(id)))
     if (first === undefined || second === undefined) throw new Error('there are two')
     const { downstreamKey } = first
-    const said = { downstreamKey, says: 'landed', by: 'webhook:airtm', why: 'paid', at: 1 } as const
+    const said = { downstreamKey, says: 'landed', by: 'webhook:airtm', why: 'paid', at: it.clock.now() } as const
     const reconciler = it.reconciler(definition, { testimonies: async () => [said] })
     expect(await reconciler.runOnce()).toMatchObject({ looked: 2, landed: 1, unresolved: 1 })
     expect(await it.effect(second.id)).toMatchObject({ state: 'unknown', reconcileAfter: undefined })
@@ -191,7 +205,7 @@ describe('an effect in doubt', () => {
     const definition: Definition = { call: provider(failure('ECONNRESET')).call, apply: () => {} }
     const id = await doubted(definition)
     const { downstreamKey } = await it.effect(id)
-    const said = { downstreamKey, says: 'landed', by: 'webhook:airtm', why: 'paid', at: 1 } as const
+    const said = { downstreamKey, says: 'landed', by: 'webhook:airtm', why: 'paid', at: it.clock.now() } as const
     const reconciler = it.reconciler(definition, { testimonies: async () => [said] })
     expect(await reconciler.runOnce()).toMatchObject({ landed: 0, unresolved: 1 })
     expect(await it.effect(id)).toMatchObject({ state: 'unknown', result: undefined })
@@ -202,11 +216,26 @@ describe('an effect in doubt', () => {
     const definition: Definition = { call: provider(failure('ECONNRESET')).call, apply: () => {}, lookup }
     const id = await doubted(definition)
     const { downstreamKey } = await it.effect(id)
-    const said = { downstreamKey, says: 'landed', by: 'webhook:airtm', why: 'paid', at: 1 } as const
+    const said = { downstreamKey, says: 'landed', by: 'webhook:airtm', why: 'paid', at: it.clock.now() } as const
     await it.advance(60_000)
     const reconciler = it.reconciler(definition, { testimonies: async () => [said] })
     expect(await reconciler.runOnce()).toMatchObject({ notLanded: 0, postponed: 1 })
     expect(await it.effect(id)).toMatchObject({ state: 'unknown', looks: 1 })
+  })
+
+  test('does not end by what was said before it was written: that is about another one', async () => {
+    let answer: { landed: false } | undefined
+    const definition = { call: provider(failure('ECONNRESET')).call, lookup: () => answer }
+    const id = await doubted(definition)
+    const { downstreamKey, createdAt } = await it.effect(id)
+    const result = new TextEncoder().encode('1')
+    const said = { downstreamKey, says: 'landed', result, by: 'webhook:airtm', why: 'paid', at: createdAt - 1 } as const
+    const reconciler = it.reconciler(definition, { testimonies: async () => [said] })
+    expect(await reconciler.runOnce()).toMatchObject({ landed: 0, postponed: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown' })
+    answer = { landed: false }
+    await it.advance(60_000)
+    expect(await reconciler.runOnce()).toMatchObject({ notLanded: 1 })
   })
 
   test('does not end by a "not landed" that was said too early', async () => {

@@ -247,7 +247,7 @@ describe('retries', () => {
   test('of what was never sent end after so many attempts, in a dead letter', async () => {
     const [id = 0] = await it.write({})
     const { call, keys } = provider(failure('down'))
-    const worker = it.worker({ call, ...honouring, classify: () => 'not_sent', retry: { attempts: 3 } })
+    const worker = it.worker({ call, classify: () => 'not_sent', retry: { attempts: 3 } })
     for (let pass = 0; pass < 5; pass++) {
       await worker.runOnce()
       await it.advance(60_000)
@@ -255,6 +255,47 @@ describe('retries', () => {
     expect(keys).toHaveLength(3)
     expect(await it.effect(id)).toMatchObject({ state: 'dead', errorCode: 'down' })
     expect(it.names().at(-1)).toBe('effect_dead')
+  })
+
+  test('of which only the last was not sent end in a doubt: one before it may have landed', async () => {
+    const [id = 0] = await it.write({})
+    const { call, keys } = provider(failure('doubt'), failure('not_sent'))
+    let landed: true | undefined
+    const definition = {
+      call,
+      ...honouring,
+      classify: (error: unknown) => (error as { code: 'doubt' | 'not_sent' }).code,
+      lookup: () => landed && { landed, result: 'ok' },
+      retry: { attempts: 2 },
+    } as const
+    const worker = it.worker(definition)
+    expect(await worker.runOnce()).toMatchObject({ retried: 1 })
+    await it.advance(60_000)
+    expect(await worker.runOnce()).toMatchObject({ unknown: 1, dead: 0 })
+    landed = true
+    expect(await it.reconciler(definition).runOnce()).toMatchObject({ landed: 1 })
+    expect(await worker.runOnce()).toMatchObject({ done: 1 })
+    expect(keys).toHaveLength(2)
+    expect(await it.effect(id)).toMatchObject({ state: 'done' })
+  })
+
+  test('of what was not sent, to a provider that honours keys, end in a dead letter once evidence agrees', async () => {
+    const [id = 0] = await it.write({})
+    const definition = {
+      call: provider(failure('down')).call,
+      ...honouring,
+      classify: () => 'not_sent' as const,
+      lookup: () => ({ landed: false }) as const,
+      retry: { attempts: 2 },
+    } as const
+    const worker = it.worker(definition)
+    await worker.runOnce()
+    await it.advance(60_000)
+    expect(await worker.runOnce()).toMatchObject({ unknown: 1 })
+    await it.advance(60_000)
+    expect(await it.reconciler(definition).runOnce()).toMatchObject({ notLanded: 1 })
+    expect(await worker.runOnce()).toMatchObject({ dead: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'dead', errorCode: 'down' })
   })
 
   test('of what may have landed end in a doubt, which evidence ends', async () => {

@@ -285,8 +285,8 @@ export const bugs = [
     bug: 'an effect in doubt is tried again',
     patch: {
       file: 'src/effects/deciding.ts',
-      from: "  if (failure.of !== 'doubt') return isOver",
-      to: "  if (failure.of !== 'answered') return isOver",
+      from: 'const mayRepeat = !isOver && !isForgotten(kind, age.sinceFirstStartedMs + dueInMs)',
+      to: 'const mayRepeat = !isOver',
     },
     caughtBy: { seeds: 20_000 },
     says: /second shipment/,
