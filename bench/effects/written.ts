@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { Fingerprint } from '../../src/engine/fingerprint/fingerprint.js'
-import { keyOf } from '../../src/engine/key.js'
-import { scopeOf } from '../../src/engine/scope.js'
-import type { Store } from '../../src/engine/store.js'
+import type { Fingerprint } from '../../dist/engine/fingerprint/fingerprint.js'
+import { keyOf } from '../../dist/engine/key.js'
+import { scopeOf } from '../../dist/engine/scope.js'
+import type { Store } from '../../dist/engine/store.js'
 
 const perRecord = 500
 
