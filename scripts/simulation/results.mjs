@@ -56,34 +56,45 @@ export function withFigures(text) {
 /** @param {OnRecord} record */
 function tables({ campaigns, cases, bugs }) {
   const total = campaigns.reduce((sum, { schedules }) => sum + schedules, 0)
-  const lines = [
-    `### Every schedule of the small cases (${cases.date}, node ${cases.node})`,
-    '',
-    '`npm run simulate -- --cases --record`',
-    '',
-    '| case | schedules | states | |',
-    '|---|---:|---:|---|',
-    ...cases.figures.map(({ name, schedules, states }) => `| ${name} | ${schedules} | ${states} | exhausted |`),
-    '',
-    `### Random schedules: ${total} in all, 0 violations`,
-    '',
-    '`npm run simulate -- --random --minutes N --record`',
-    '',
-    '| date | node | seeds | schedules | per second and process |',
-    '|---|---|---|---:|---:|',
-    ...campaigns.map(
-      ({ date, node, from, to, schedules, perSecond }) =>
-        `| ${date} | ${node} | ${from} to ${to} | ${schedules} | ${perSecond} |`,
+  const exhausted = cases.figures.map(
+    ({ name, schedules, states }) => `| ${name} | ${schedules} | ${states} | exhausted |`,
+  )
+  const ran = campaigns.map(
+    ({ date, node, from, to, schedules, perSecond }) =>
+      `| ${date} | ${node} | ${from} to ${to} | ${schedules} | ${perSecond} |`,
+  )
+  const caught = bugs.figures.map(({ bug, caughtBy }) => `| ${bug} | ${caughtBy} |`)
+  return [
+    section(
+      `Every schedule of the small cases (${cases.date}, node ${cases.node})`,
+      'npm run simulate -- --cases --record',
+      ['| case | schedules | states | |', '|---|---:|---:|---|'],
+      exhausted,
     ),
-    '',
-    `### Planted bugs: all ${bugs.figures.length} are caught (${bugs.date}, node ${bugs.node})`,
-    '',
-    '`npm run simulate -- --sabotage --record`',
-    '',
-    '| bug | caught by |',
-    '|---|---|',
-    ...bugs.figures.map(({ bug, caughtBy }) => `| ${bug} | ${caughtBy} |`),
-    '',
-  ]
-  return `${lines.join('\n')}\n`
+    section(
+      `Random schedules: ${total} in all, 0 violations`,
+      'npm run simulate -- --random --minutes N --record',
+      ['| date | node | seeds | schedules | per second and process |', '|---|---|---|---:|---:|'],
+      ran,
+    ),
+    section(
+      `Planted bugs: all ${caught.length} are caught (${bugs.date}, node ${bugs.node})`,
+      'npm run simulate -- --sabotage --record',
+      ['| bug | caught by |', '|---|---|'],
+      caught,
+    ),
+  ].join('')
+}
+
+/**
+ * What is not on record has no section.
+ *
+ * @param {string} title
+ * @param {string} command
+ * @param {readonly string[]} head
+ * @param {readonly string[]} rows
+ */
+function section(title, command, head, rows) {
+  if (rows.length === 0) return ''
+  return `${[`### ${title}`, '', `\`${command}\``, '', ...head, ...rows, ''].join('\n')}\n`
 }
