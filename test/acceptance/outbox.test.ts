@@ -26,8 +26,7 @@ function receipts() {
         return { id: `r_${sent.push(payload.to)}` }
       },
       providerId: ({ id }: { id: string }) => id,
-      honoursKeyFor: '24h',
-      // Of what may have been sent, nobody says that it is dead.
+      // Of what may have been sent, nobody says that it is dead; nor of what a provider may know by its key.
       classify: () => 'not_sent',
       retry: { attempts: 3 },
     },

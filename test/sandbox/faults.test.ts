@@ -35,7 +35,9 @@ onEachDatabase((fresh) => {
     const created = await onceCreated(other, 'k')
     expect(created.headers.get('idempotent-replayed')).toBeNull()
     frozen.child.kill('SIGCONT')
-    const { status, headers, text } = await late
+    const first = await late
+    // One that was stopped for longer than it waits for its store says so, and hands it on to the retry.
+    const { status, headers, text } = first.status === 503 ? await pay(frozen, { key: 'k' }) : first
     expect([status, headers.get('idempotent-replayed'), text]).toEqual([201, 'true', created.text])
     expect(await database.paymentsOf()).toEqual([created.json.id])
   })
