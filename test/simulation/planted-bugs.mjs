@@ -156,16 +156,6 @@ export const bugs = [
     says: /before that was durable|nobody listens/,
   },
   {
-    bug: 'an answer whose claim was lost is sent all the same',
-    patch: {
-      file: 'src/engine/finishing.ts',
-      from: '  if (completed === false) return readBack(run, result)\n',
-      to: '',
-    },
-    caughtBy: { seeds: 20_000 },
-    says: /./,
-  },
-  {
     bug: 'what a handler answers beats an open doubt',
     patch: {
       file: 'src/engine/evidence.ts',
@@ -298,7 +288,7 @@ export const bugs = [
       from: '  return { ...ready, providerId: evidence.providerId, result: evidence.result }\n',
       to: '  return ready\n',
     },
-    caughtBy: { seeds: 20_000 },
+    caughtBy: { suite: 'a doubt that landed goes to the next worker with its result' },
     says: /./,
   },
   {
