@@ -78,7 +78,7 @@ async function carriedOut(store: EffectStore<pg.PoolClient>): Promise<void> {
     store: { ...store, settle },
     effects: outbox,
     concurrency: batch,
-    batch: 2 * batch,
+    batch: 3 * batch,
   })
   await worker.run(enough.signal)
 }

@@ -47,6 +47,8 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
   const leaseMs = leaseOf(effects, options.lease)
   const concurrency = wholeNumber(options.concurrency ?? effectBounds.concurrency, 'concurrency')
   const batch = wholeNumber(options.batch ?? effectBounds.batch, 'batch')
+  /** Of those in its hands one part is asked for, one is called, and one is settled. */
+  const share = Math.ceil(batch / 3)
   const kinds = [...effects.kinds.keys()]
   const leases = holding(around, leaseMs)
   const settle = settling(around)
@@ -64,6 +66,8 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
   const endings: (Ending | 'busy')[] = []
   let onEnded = () => {}
   let isDraining = false
+  /** The store looks for the next while those run that it found last. */
+  let ahead: Promise<readonly Held[]> | undefined
   let givenBack: Promise<unknown> = Promise.resolve()
 
   async function claimed(query: {
@@ -117,11 +121,22 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
       events.emit('effect_doubted', () => ({ ...subjectOf(effect), errorCode: effect.errorCode ?? 'lease_over' }))
   }
 
-  /** Takes as much as there is room for, and waits only for the taking. */
+  /** Asks for some of what there is room for beside those that it has in hand. */
+  function asked(inHand: number): Promise<readonly Held[]> | undefined {
+    const room = Math.min(batch - heldNow() - inHand, share)
+    if (room <= 0 || isDraining) return undefined
+    const claim = claimed({ limit: room })
+    // Whoever awaits it hears of it.
+    claim.catch(() => undefined)
+    return claim
+  }
+
+  /** Begins what there is, and waits only for the taking. */
   async function intake(): Promise<number> {
-    const room = batch - heldNow()
-    if (room <= 0) return 0
-    const found = await begun(await claimed({ limit: room }))
+    const asking = ahead ?? asked(0)
+    ahead = undefined
+    const found = await begun((await asking) ?? [])
+    if (found.length > 0) ahead = asked(found.length)
     for (const held of found) take(held).then((ending) => endings.push(ending), tellOfBug)
     return found.length
   }
@@ -153,6 +168,8 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
 
   async function drain(): Promise<void> {
     stopTaking()
+    await ahead?.then(begun).catch(() => undefined)
+    ahead = undefined
     await givenBack
     await fewerThan(1, defaults.drainMs)
     leases.abandon()
@@ -184,7 +201,7 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
           await watch.pass(pass)
           if (taken === 0 && heldNow() < batch) await pause.pause(idleMs(chance.fraction()), signal)
           // The next are asked for while the last of these are settled.
-          else await fewerThan(Math.floor(batch / 2) + 1, effectBounds.sweepMs, signal)
+          else if (ahead === undefined) await fewerThan(Math.floor(batch / 2) + 1, effectBounds.sweepMs, signal)
         } catch (error) {
           const pauseMs = watch.pauseAfter(error)
           if (pauseMs === undefined) break

@@ -81,6 +81,38 @@ describe('once a worker is told to stop', () => {
     expect(await it.effect(id)).toMatchObject({ state: 'ready', started: 0 })
   })
 
+  test('what it asked for ahead is given back, though it comes late', async () => {
+    const [first = 0, second = 0] = await it.write({}, {})
+    const asked = gate()
+    const go = gate()
+    let claims = 0
+    const store: typeof it.store = {
+      ...it.store,
+      async claim(query) {
+        const found = await it.store.claim(query)
+        if (++claims === 2) {
+          asked.open()
+          await go.opened
+        }
+        return found
+      },
+    }
+    const stop = new AbortController()
+    const { call, keys } = provider('ok', 'ok')
+    const running = it.worker({ call, ...honouring }, { store, batch: 3 }).run(stop.signal)
+    await asked.opened
+    await until(
+      () => it.effect(first),
+      ({ state }) => state === 'done',
+    )
+    expect(await it.effect(second)).toMatchObject({ state: 'leased' })
+    stop.abort()
+    go.open()
+    await bounded(running, 'the worker to stop')
+    expect(keys).toHaveLength(1)
+    expect(await it.effect(second)).toMatchObject({ state: 'ready', started: 0 })
+  })
+
   test('nothing begins in the place of what ends meanwhile', async () => {
     await it.write({}, {})
     const begun = gate()
