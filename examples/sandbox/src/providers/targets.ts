@@ -1,0 +1,50 @@
+import { open, readFile, rename } from 'node:fs/promises'
+import { Refusal } from './refusal.js'
+
+/** Where events go. Kept on disk, so that what was not delivered finds its way after a restart. */
+export interface Targets {
+  of(provider: string): readonly string[]
+  set(provider: string, urls: readonly string[]): Promise<void>
+}
+
+export async function openTargets(path: string): Promise<Targets> {
+  let targets = await kept(path)
+  let writing: Promise<void> = Promise.resolve()
+  return {
+    of: (provider) => targets[provider] ?? [],
+    set(provider, urls) {
+      targets = { ...targets, [provider]: urls }
+      writing = writing.then(() => replace(path, JSON.stringify(targets)))
+      return writing
+    },
+  }
+}
+
+/** Throws unless every one is a place on this machine: these are providers to play with, and call nobody else. */
+export function urlsOf(sent: unknown): string[] {
+  const isOurs = (url: unknown) =>
+    typeof url === 'string' &&
+    URL.canParse(url) &&
+    /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(new URL(url).hostname)
+  if (Array.isArray(sent) && sent.length <= 10 && sent.every(isOurs)) return sent
+  throw new Refusal(400, 'request_invalid', 'urls is a list of at most ten http:// addresses of this machine.')
+}
+
+type Kept = Readonly<Record<string, readonly string[]>>
+
+async function kept(path: string): Promise<Kept> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'))
+  } catch {
+    // They are set anew whenever an API starts.
+    return {}
+  }
+}
+
+async function replace(path: string, text: string): Promise<void> {
+  const file = await open(`${path}.new`, 'w')
+  await file.writeFile(text)
+  await file.sync()
+  await file.close()
+  await rename(`${path}.new`, path)
+}
