@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'libsql'
 
@@ -29,6 +29,8 @@ export function takeDirectory(directory: string): Taken {
     if (!/locked|busy/i.test(String(error))) throw error
     return { kind: 'taken', ...noticed(notice) }
   }
+  // Of one that is gone.
+  rmSync(notice, { force: true })
   // Never ends: referred to from here on, it is not collected either.
   held.push(lock)
   return { kind: 'ours', announce: (url) => writeFileSync(notice, JSON.stringify({ url, pid: process.pid })) }
