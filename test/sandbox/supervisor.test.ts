@@ -92,10 +92,13 @@ test.concurrent('providers of somebody else are used where they are named, and l
   const sandbox = await startSupervised({ env: { HAPAX_PROVIDERS_URL: providers.url } })
   await tell(providers, 'POST', '/card/charges', { key: 'k', body: ride })
   expect(await ledger(sandbox)).toMatchObject([{ key: 'k' }])
-  expect(JSON.parse(await readFile(join(providers.dataDir, 'webhooks.json'), 'utf8'))).toEqual({
-    airtm: [`${sandbox.url}/webhooks/airtm`],
-    'trustless-work': [`${sandbox.url}/webhooks/trustless-work`],
-  })
+  const targets = async () => JSON.parse(await readFile(join(providers.dataDir, 'webhooks.json'), 'utf8'))
+  await until(async () =>
+    expect(await targets()).toEqual({
+      airtm: [`${sandbox.url}/webhooks/airtm`],
+      'trustless-work': [`${sandbox.url}/webhooks/trustless-work`],
+    }),
+  )
   expect(await sandbox.stop('SIGTERM')).toBe(0)
   expect(await ledger(providers)).toHaveLength(1)
 })
