@@ -84,6 +84,20 @@ module.exports = {
       from: { path: '^test/simulation/' },
       to: { path: '^src/engine/(state|next-record)\\.ts$', dependencyTypesNot: ['type-only'] },
     },
+    {
+      name: 'providers-know-nobody',
+      comment: 'The simulated providers stand for the outside world: they share no code with the API or with Hapax.',
+      severity: 'error',
+      from: { path: '^examples/sandbox/src/providers/' },
+      to: { pathNot: '^examples/sandbox/src/providers/|^(node:)?[a-z_/]+$|(^|/)node_modules/libsql/' },
+    },
+    {
+      name: 'nobody-knows-providers',
+      comment: 'The API reaches them over HTTP, and in no other way.',
+      severity: 'error',
+      from: { path: '^examples/sandbox/src/', pathNot: '^examples/sandbox/src/providers/' },
+      to: { path: '^examples/sandbox/src/providers/' },
+    },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'part-not-listed',

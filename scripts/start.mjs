@@ -1,5 +1,5 @@
 /**
- * `npm start`: installs what is missing, builds what changed, and runs the sandbox API. From the second time on it
+ * `npm start`: installs what is missing, builds what changed, and runs the sandbox. From the second time on it
  * asks no network and starts at once.
  */
 import process from 'node:process'

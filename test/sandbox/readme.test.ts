@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { acme, ask } from './payment-client.js'
-import { startSandbox } from './sandbox-process.js'
+import { startSupervised } from './supervised-sandbox.js'
 
 const readme = readFileSync(new URL('../../examples/sandbox/README.md', import.meta.url), 'utf8')
 
 test('the lines of its README do what it says', async () => {
-  const sandbox = await startSandbox()
+  const sandbox = await startSupervised()
   const [create = '', find = '', ...pages] = readme.match(/(?<=```sh\n)curl .*?(?=\n```)/gs) ?? []
   expect(create).toContain('http://127.0.0.1:3000/payments ')
   const headers = headersOf(create)
@@ -24,8 +24,10 @@ test('the lines of its README do what it says', async () => {
 
   expect(pages.length).toBeGreaterThan(2)
   for (const page of pages) {
-    const { status } = await fetch(sandbox.url + pathOf(page), { headers: headersOf(page) })
-    expect([page, status]).toEqual([page, 200])
+    const [, sent] = /-d '([^']+)'/.exec(page) ?? []
+    const init = sent === undefined ? {} : { method: 'POST', body: sent }
+    const { status } = await fetch(sandbox.url + pathOf(page), { headers: headersOf(page), ...init })
+    expect([page, status]).toEqual([page, sent === undefined ? 200 : 201])
   }
 })
 
@@ -36,5 +38,5 @@ function headersOf(curl: string): Record<string, string> {
 }
 
 function pathOf(curl: string): string {
-  return /127\.0\.0\.1:3000(\S+)/.exec(curl)?.[1] ?? ''
+  return /127\.0\.0\.1:3000([^\s']+)/.exec(curl)?.[1] ?? ''
 }

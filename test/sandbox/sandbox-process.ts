@@ -19,7 +19,9 @@ export interface SandboxProcess {
   stop(signal: NodeJS.Signals): Promise<number | null>
 }
 
-interface Settings {
+export interface Settings {
+  /** The API alone, unless another one of its programs is named. */
+  readonly program?: 'main.js' | 'supervisor/main.js'
   readonly dataDir?: string
   readonly env?: Record<string, string>
   /** A POSIX shell line that runs first, such as a limit for the process. */
@@ -38,7 +40,7 @@ afterAll(async () => {
   for (const remove of leftBehind.reverse()) await remove()
 })
 
-const program = fileURLToPath(new URL('../../examples/sandbox/dist/main.js', import.meta.url))
+const programs = new URL('../../examples/sandbox/dist/', import.meta.url)
 
 export async function startSandbox(settings: Settings = {}): Promise<SandboxProcess> {
   const dataDir = settings.dataDir ?? (await emptyDirectory())
@@ -62,8 +64,9 @@ export async function startSandbox(settings: Settings = {}): Promise<SandboxProc
 /** Starts it where it must refuse, and gives what it said. */
 export async function refusedStart(
   env: Record<string, string>,
+  program: 'main.js' | 'supervisor/main.js' = 'main.js',
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const { printed, exited } = launch({ env, dataDir: env.HAPAX_DATA_DIR ?? (await emptyDirectory()) })
+  const { printed, exited } = launch({ env, program, dataDir: env.HAPAX_DATA_DIR ?? (await emptyDirectory()) })
   const code = await exited
   return { code, ...printed }
 }
@@ -74,7 +77,13 @@ export async function emptyDirectory(): Promise<string> {
   return directory
 }
 
-function launch({ dataDir, env = {}, shell = ':' }: Settings & { readonly dataDir: string }) {
+function launch({
+  dataDir,
+  env = {},
+  shell = ':',
+  program: name = 'main.js',
+}: Settings & { readonly dataDir: string }) {
+  const program = fileURLToPath(new URL(name, programs))
   if (!existsSync(program)) throw new Error('The sandbox is not built. Run: npm run build && npm run build:sandbox')
   const child = spawn('sh', ['-c', `${shell}; exec "$0" "$1"`, process.execPath, program], {
     env: { PATH: process.env.PATH, PORT: '0', HAPAX_DATA_DIR: dataDir, ...env },

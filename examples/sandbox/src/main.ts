@@ -17,6 +17,8 @@ async function start(): Promise<void> {
   await listen(app, settings)
   console.error(`database: ${sandbox.database.name}`)
   console.log(`ready ${addressOf(app)}`)
+  // To the supervisor, if there is one.
+  process.send?.({ ready: addressOf(app) })
 }
 
 async function listen(app: FastifyInstance, { host, port }: Settings): Promise<void> {

@@ -2,6 +2,8 @@ import type { FastifyInstance, RouteShorthandOptionsWithHandler } from 'fastify'
 import { createPayment } from './create-payment.js'
 import { contract, errors, keyState, openApi } from './idempotency-pages.js'
 import { Problem } from './problem.js'
+import { processPage } from './process-page.js'
+import { providersPages } from './providers-pages.js'
 import type { Sandbox } from './sandbox.js'
 import { showPayment } from './show-payment.js'
 
@@ -16,25 +18,32 @@ export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
     ['GET', '/idempotency/openapi', openApi(sandbox)],
     ['GET', '/idempotency/errors', errors()],
     ['GET', '/idempotency/status', keyState(sandbox)],
+    [
+      ['GET', 'POST', 'PUT', 'DELETE'],
+      '/_providers/:page(^(?:ledger|faults|deliveries|settings)$)',
+      providersPages(sandbox),
+    ],
+    ['GET', '/_sandbox/process', processPage()],
   ]
   for (const [method, url, route] of paths) {
     app.route({ ...route, method, url })
-    refuseOtherMethods(app, url, method)
+    refuseOtherMethods(app, url, [method].flat())
   }
 }
 
-type Path = readonly [method: 'GET' | 'POST', url: string, route: RouteShorthandOptionsWithHandler]
+type Path = readonly [method: Method | Method[], url: string, route: RouteShorthandOptionsWithHandler]
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** Where Fastify would say that there is no such path. */
-function refuseOtherMethods(app: FastifyInstance, url: string, allowed: string): void {
-  const others = app.supportedMethods.filter((method) => method !== allowed)
+function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly string[]): void {
+  const others = app.supportedMethods.filter((method) => !allowed.includes(method))
   const refuse = async () => {
     throw new Problem({
       status: 405,
       code: 'method_not_allowed',
       title: 'This path does not know the method.',
-      detail: `Use ${allowed}.`,
-      headers: { Allow: allowed },
+      detail: `Use ${allowed.join(', ')}.`,
+      headers: { Allow: allowed.join(', ') },
     })
   }
   // Before the body, which nobody needs.

@@ -5,19 +5,19 @@ import type { DatabaseSettings, Settings } from './settings.js'
 import { sqliteDatabase } from './sqlite-database.js'
 
 /** What the routes are given. */
-export interface Sandbox extends Pick<Settings, 'delayMs' | 'lease'> {
+export interface Sandbox extends Pick<Settings, 'delayMs' | 'lease' | 'providersUrl'> {
   readonly hapax: Engine<Transaction>
   readonly database: Database
 }
 
 /** Opens the database and creates what is missing. */
-export async function openSandbox({ database: where, delayMs, lease }: Settings): Promise<Sandbox> {
+export async function openSandbox({ database: where, ...rest }: Settings): Promise<Sandbox> {
   const database = await openDatabase(where)
   const hapax = engine({ store: database.store })
   // Whoever asked is told to retry; why, is for us.
   hapax.on('store_failed', ({ step, errorCode }) => console.error(`${errorCode}: the database failed to ${step}`))
   await hapax.open()
-  return { hapax, database, delayMs, lease }
+  return { hapax, database, ...rest }
 }
 
 /** Lets what is guarded finish within the engine's bound. */

@@ -8,6 +8,8 @@ export interface Settings {
   readonly delayMs: number
   /** How long a crash locks a key. */
   readonly lease: `${number}s`
+  /** Where the simulated providers are; `undefined` where there are none. */
+  readonly providersUrl: string | undefined
 }
 
 export type DatabaseSettings =
@@ -31,7 +33,16 @@ export function settingsFrom(environment: Readonly<Record<string, string | undef
     database: databaseFrom(text('DATABASE_URL', ''), text('HAPAX_DATA_DIR', '.hapax')),
     delayMs: wholeNumber('SANDBOX_DELAY_MS', 0, 0, 60_000),
     lease: `${wholeNumber('SANDBOX_LEASE_SECONDS', 30, 1, 300)}s`,
+    providersUrl: providersUrlFrom(text('HAPAX_PROVIDERS_URL', '')),
   }
+}
+
+function providersUrlFrom(url: string): string | undefined {
+  if (url === '') return undefined
+  if (URL.canParse(url) && new URL(url).protocol === 'http:') return url
+  throw new StartRefused(
+    'HAPAX_PROVIDERS_URL is no http:// address; give that of providers that run, or leave it out for your own.',
+  )
 }
 
 /** A URL holds a password, so that nothing of it but its scheme is shown. */

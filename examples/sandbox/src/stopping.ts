@@ -33,4 +33,6 @@ export function stopOnSignal(app: FastifyInstance, closeRest: () => Promise<void
   }
 
   process.on('SIGINT', stop).on('SIGTERM', stop)
+  // Whoever supervised us is gone, and nobody would start us again.
+  process.on('disconnect', stop)
 }
