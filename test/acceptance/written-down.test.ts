@@ -22,7 +22,7 @@ test('the sandbox documents every status that its key can meet, and how long an 
   expect(new Set(inForce).size).toBeGreaterThan(4)
   for (const status of ['201', '503', ...inForce]) expect(documented).toContain(`\`${status}\``)
   expect(documented).toContain(`Answers are kept for ${defaults.retentionMs / 3_600_000} hours`)
-  expect(page('examples/sandbox/src/create-payment.ts')).toContain("retention: '24h'")
+  expect(page('examples/sandbox/src/payments/create-payment.ts')).toContain("retention: '24h'")
 })
 
 test('keys are per store, and what that means for two regions is said [G-24]', () => {

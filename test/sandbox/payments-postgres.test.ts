@@ -8,7 +8,7 @@ import {
   type Payment,
   paymentOf,
   type Tables,
-} from '../../examples/sandbox/src/payments.js'
+} from '../../examples/sandbox/src/payments/payments.js'
 import { onPostgres } from '../support/on-postgres.js'
 
 const payment: Payment = {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { webApp } from '../../examples/sandbox/src/web-app.js'
+import { webApp } from '../../examples/sandbox/src/web/web-app.js'
 
 test('a bug in one request is a 500 that tells no secrets, and the next request is served', async () => {
   const logged = vi.spyOn(console, 'error').mockImplementation(() => {})

@@ -5,7 +5,7 @@ import { addRoutes } from './routes.js'
 import { closeSandbox, openSandbox } from './sandbox.js'
 import { type Settings, StartRefused, settingsFrom } from './settings.js'
 import { stopOnSignal } from './stopping.js'
-import { webApp } from './web-app.js'
+import { webApp } from './web/web-app.js'
 
 /** The sandbox as a program: opens its data, serves, says so in one line, and stops when it is told to. */
 async function start(): Promise<void> {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, RouteShorthandOptionsWithHandler } from 'fastify'
-import { createPayment } from './create-payment.js'
-import { contract, errors, keyState, openApi } from './idempotency-pages.js'
-import { Problem } from './problem.js'
-import { processPage } from './process-page.js'
-import { providersPages } from './providers-pages.js'
+import { createPayment } from './payments/create-payment.js'
+import { showPayment } from './payments/show-payment.js'
 import type { Sandbox } from './sandbox.js'
-import { showPayment } from './show-payment.js'
+import { contract, errors, keyState, openApi } from './web/idempotency-pages.js'
+import { Problem } from './web/problem.js'
+import { processPage } from './web/process-page.js'
+import { providersPages } from './web/providers-pages.js'
 
 /** Every path of the sandbox. */
 export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {

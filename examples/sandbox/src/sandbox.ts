@@ -1,8 +1,8 @@
 import { type Engine, engine } from 'hapax'
-import type { Database, Transaction } from './database.js'
-import { postgresDatabase } from './postgres-database.js'
+import type { Database, Transaction } from './database/database.js'
+import { postgresDatabase } from './database/postgres-database.js'
+import { sqliteDatabase } from './database/sqlite-database.js'
 import type { DatabaseSettings, Settings } from './settings.js'
-import { sqliteDatabase } from './sqlite-database.js'
 
 /** What the routes are given. */
 export interface Sandbox extends Pick<Settings, 'delayMs' | 'lease' | 'providersUrl'> {

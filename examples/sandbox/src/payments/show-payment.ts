@@ -1,8 +1,8 @@
 import type { RouteShorthandOptionsWithHandler } from 'fastify'
+import type { Sandbox } from '../sandbox.js'
+import { Problem } from '../web/problem.js'
+import { authenticate } from '../web/tenant.js'
 import { findPayment, type Payment, paymentOf } from './payments.js'
-import { Problem } from './problem.js'
-import type { Sandbox } from './sandbox.js'
-import { authenticate } from './tenant.js'
 
 /** GET /payments/:id. Another tenant's payment is answered like one that does not exist. */
 export function showPayment({ database }: Sandbox): RouteShorthandOptionsWithHandler {

@@ -10,9 +10,9 @@ import {
   PostgresQueryCompiler,
 } from 'kysely'
 import pg from 'pg'
+import { createPaymentsTable, type Tables } from '../payments/payments.js'
+import { StartRefused } from '../settings.js'
 import type { Database, Result } from './database.js'
-import { createPaymentsTable, type Tables } from './payments.js'
-import { StartRefused } from './settings.js'
 
 /** How long a connection, or the answer to a query, may take. */
 const patienceMs = 5_000

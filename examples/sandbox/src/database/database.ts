@@ -1,6 +1,6 @@
 import type { Store } from 'hapax'
 import type { CompiledQuery, Kysely } from 'kysely'
-import type { Tables } from './payments.js'
+import type { Tables } from '../payments/payments.js'
 
 /** The database with the payments and the records of Hapax. Whoever is given one does not know which it is. */
 export interface Database {

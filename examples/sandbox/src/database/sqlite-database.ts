@@ -2,9 +2,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqliteStore } from 'hapax/sqlite'
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import { createPaymentsTable, type Tables } from '../payments/payments.js'
+import { StartRefused } from '../settings.js'
 import type { Database } from './database.js'
-import { createPaymentsTable, type Tables } from './payments.js'
-import { StartRefused } from './settings.js'
 
 /** Opens the file in the data directory and creates what is missing. The payments use the store's own connection. */
 export async function sqliteDatabase(dataDir: string): Promise<Database> {

@@ -1,7 +1,7 @@
 import type { RouteShorthandOptionsWithHandler } from 'fastify'
 import { contractOf, errorsPage, openApiOf } from 'hapax'
 import { keyStatus } from 'hapax/fastify'
-import type { Sandbox } from './sandbox.js'
+import type { Sandbox } from '../sandbox.js'
 import { authenticate, tenantOf } from './tenant.js'
 
 /** What Hapax tells clients about the routes that it guards. Nothing of it is written here: it follows the routes. */

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify'
 import { guard } from 'hapax/fastify'
+import type { Sandbox } from '../sandbox.js'
+import { authenticate, tenantOf } from '../web/tenant.js'
+import { bodyLimit } from '../web/web-app.js'
 import { type PaymentRequest, paymentRequestOf } from './payment-request.js'
 import { insertPayment, type Payment } from './payments.js'
-import type { Sandbox } from './sandbox.js'
 import { shown } from './show-payment.js'
-import { authenticate, tenantOf } from './tenant.js'
-import { bodyLimit } from './web-app.js'
 
 /** POST /payments. Who asks and what for is settled before the key is looked at. */
 export function createPayment({ hapax, database, delayMs, lease }: Sandbox): RouteShorthandOptionsWithHandler {

@@ -1,4 +1,4 @@
-import { Problem } from './problem.js'
+import { Problem } from '../web/problem.js'
 
 const currencies = ['KRW', 'USD', 'EUR'] as const
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify'
+import type { Sandbox } from '../sandbox.js'
 import { Problem } from './problem.js'
-import type { Sandbox } from './sandbox.js'
 
 /** How long the providers may take: they are on this machine. */
 const answerWithinMs = 10_000
