@@ -6,7 +6,7 @@ import { emptyDirectory } from './sandbox-process.js'
 
 const rounds = 8
 const clients = 20
-/** A client does not wait for ever for a server that is gone. */
+/** The fetch of Node 20 now and then settles never, if its server is killed while it connects. */
 const bound = () => AbortSignal.timeout(3_000)
 
 test('killed at random moments under twenty clients, the ledgers have all that was acknowledged, and no key twice', async () => {
