@@ -81,7 +81,7 @@ export class World implements Ports {
     this.steps++
     if (this.steps > (this.#options.mostSteps ?? 5_000)) throw new Error('It goes in circles.')
     this.#forgetLate()
-    const ready = this.#pending.filter(({ call }) => call.isReady?.() ?? true)
+    const ready = this.#ready()
     const timer = this.#timers.next()
     const { faults } = this.#options
     const chooser = this.#chooser
@@ -97,7 +97,7 @@ export class World implements Ports {
     const ways = faultsFor(chosen.call, faults)
     const way = ways[chooser.how(ways.length)] ?? 'none'
     faults.take(way)
-    this.#pending = this.#pending.filter((pending) => pending !== chosen)
+    this.#pending.splice(this.#pending.indexOf(chosen), 1)
     if (chooser !== usual) this.trace.push(() => words(chosen.call, way))
     this.#happens(chosen, way)
     return 'more'
@@ -134,17 +134,24 @@ export class World implements Ports {
     return JSON.stringify([this.time, this.databaseJumpMs, faults, this.processes.map(stateOf), pending])
   }
 
+  #ready(): readonly Pending[] {
+    const ready: Pending[] = []
+    for (const pending of this.#pending) if (pending.call.isReady?.() ?? true) ready.push(pending)
+    return ready
+  }
+
   #happens({ call, resolve, reject }: Pending, way: Fault): void {
     const { process } = call
+    if (way === 'none') {
+      this.#reply(process, happened(call, resolve, reject))
+      return
+    }
     const tell = () => this.#reply(process, happened(call, resolve, reject))
     const breakLine = () => {
       const error = call.broken?.()
       this.#reply(process, { tell: () => reject(error), learned: () => 'broken' })
     }
     switch (way) {
-      case 'none':
-        tell()
-        break
       case 'break_before':
         breakLine()
         break
@@ -191,12 +198,16 @@ export class World implements Ports {
 
   /** A process that is stopped hears of it when it goes on. */
   #reply(process: Process, { tell, learned }: Replied): void {
+    const isFrozen = process.frozenUntil > this.time
+    if (!isFrozen && !this.#options.remembers) {
+      tell()
+      return
+    }
     const told = () => {
       if (this.#options.remembers) process.told = remembered(process.told, this.time, learned())
       tell()
     }
-    if (process.frozenUntil > this.time)
-      this.#timers.add({ at: process.frozenUntil, process, callback: told, isWeak: false })
+    if (isFrozen) this.#timers.add({ at: process.frozenUntil, process, callback: told, isWeak: false })
     else told()
   }
 
@@ -216,7 +227,9 @@ export class World implements Ports {
 
   /** What is on its way for too long never arrives; whoever asked hears nothing. */
   #forgetLate(): void {
-    if (this.#pending.some(({ call }) => call.until !== undefined && call.until < this.time))
+    let isLate = false
+    for (const { call } of this.#pending) if (call.until !== undefined && call.until < this.time) isLate = true
+    if (isLate)
       this.#pending = this.#pending.filter(({ call }) => call.until === undefined || call.until >= this.time)
   }
 }
