@@ -96,7 +96,7 @@ function asked(
 const replayed = 'idempotent-replayed'
 
 /** Its bytes are read where they are. */
-function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+export function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString()
 }
 

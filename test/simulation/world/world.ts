@@ -140,12 +140,15 @@ export class World implements Ports {
     return ready
   }
 
-  #happens({ call, resolve, reject }: Pending, way: Fault): void {
+  #happens(pending: Pending, way: Fault): void {
+    const { call, resolve, reject } = pending
+    // Nearly always: so it makes nothing that only what goes wrong needs.
+    if (way === 'none') this.#reply(call.process, happened(call, resolve, reject))
+    else this.#goesWrong(pending, way)
+  }
+
+  #goesWrong({ call, resolve, reject }: Pending, way: Exclude<Fault, 'none'>): void {
     const { process } = call
-    if (way === 'none') {
-      this.#reply(process, happened(call, resolve, reject))
-      return
-    }
     const tell = () => this.#reply(process, happened(call, resolve, reject))
     const breakLine = () => {
       const error = call.broken?.()
@@ -197,18 +200,17 @@ export class World implements Ports {
   }
 
   /** A process that is stopped hears of it when it goes on. */
-  #reply(process: Process, { tell, learned }: Replied): void {
-    const isFrozen = process.frozenUntil > this.time
-    if (!isFrozen && !this.#options.remembers) {
-      tell()
-      return
+  #reply(process: Process, replied: Replied): void {
+    if (process.frozenUntil <= this.time) this.#tell(process, replied)
+    else {
+      const callback = () => this.#tell(process, replied)
+      this.#timers.add({ at: process.frozenUntil, process, callback, isWeak: false })
     }
-    const told = () => {
-      if (this.#options.remembers) process.told = remembered(process.told, this.time, learned())
-      tell()
-    }
-    if (isFrozen) this.#timers.add({ at: process.frozenUntil, process, callback: told, isWeak: false })
-    else told()
+  }
+
+  #tell(process: Process, { tell, learned }: Replied): void {
+    if (this.#options.remembers) process.told = remembered(process.told, this.time, learned())
+    tell()
   }
 
   #passed(timer: Timer | undefined): 'more' | 'over' {
@@ -229,8 +231,7 @@ export class World implements Ports {
   #forgetLate(): void {
     let isLate = false
     for (const { call } of this.#pending) if (call.until !== undefined && call.until < this.time) isLate = true
-    if (isLate)
-      this.#pending = this.#pending.filter(({ call }) => call.until === undefined || call.until >= this.time)
+    if (isLate) this.#pending = this.#pending.filter(({ call }) => call.until === undefined || call.until >= this.time)
   }
 }
 
