@@ -43,7 +43,9 @@ async function sent(
   const headers = new Headers(own)
   for (const [name, value] of new Headers(await settings.headers?.())) headers.set(name, value)
   if (key !== undefined) headers.set(settings.header, key)
-  const response = await settings.fetch(input, { ...init, method, headers, signal, ...(body && { body }) })
+  // A Blob, since Node uses up bytes at their first sending, and then cannot follow a redirect with them.
+  const sealed = body && { body: new Blob([body]) }
+  const response = await settings.fetch(input, { ...init, method, headers, signal, ...sealed })
   if (key === undefined) return { response, verdict: byStatus(response.status, settings.table) }
   return { response, verdict: verdictOf(response, await readAhead(response), settings.table) }
 }

@@ -30,7 +30,7 @@ export interface ResumeOptions {
 export interface ClientErrorDetails {
   readonly key?: string | undefined
   readonly attempts?: number
-  readonly gaveUp?: GaveUp
+  readonly gaveUp?: GaveUp | undefined
   readonly response?: Response | undefined
   readonly retryAfterMs?: number | undefined
   readonly resume?: Resume

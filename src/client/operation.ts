@@ -21,9 +21,12 @@ export async function answered(operation: Operation, signal: AbortSignal | undef
   const startedAt = clock.elapsed()
   const leftMs = () => deadlineMs - (clock.elapsed() - startedAt)
   budget.earn()
+  let isDoubted = false
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted()
     const met = await attempted(request, key, settings, Math.max(1, Math.min(attemptMs, leftMs())), signal)
+    // What the server said last stands until it says something else.
+    isDoubted = met.verdict.kind === 'doubt' || (isDoubted && met.response === undefined)
     const isOver = isAnswered(met, attempt, key)
     const floorMs = isOver ? undefined : met.response && retryAfterMs(met.response.headers, clock.now())
     const waitMs = (floorMs ?? 0) + backoffMs(backoff, attempt, chance)
@@ -38,7 +41,7 @@ export async function answered(operation: Operation, signal: AbortSignal | undef
       waitMs: isLast ? undefined : waitMs,
       gaveUp,
     })
-    if (isLast) return ended(operation, met, attempt, gaveUp, floorMs)
+    if (isLast) return ended(operation, met, { attempts: attempt, gaveUp, isDoubted, retryAfterMs: floorMs })
     void met.response?.body?.cancel().catch(() => {})
     await sleep(clock, waitMs, signal)
   }
@@ -58,22 +61,27 @@ function whyStop({ verdict }: Met, attempt: number, isLate: boolean, settings: S
   return verdict.kind !== 'again' || settings.budget.spend() ? undefined : 'budget'
 }
 
+interface Ending {
+  readonly attempts: number
+  readonly gaveUp: GaveUp | undefined
+  readonly isDoubted: boolean
+  readonly retryAfterMs: number | undefined
+}
+
 function ended(
   operation: Operation,
   { verdict, response, error: cause }: Met,
-  attempts: number,
-  gaveUp: GaveUp | undefined,
-  retryAfterMs: number | undefined,
+  { attempts, gaveUp, isDoubted, retryAfterMs }: Ending,
 ): Response {
   const { key } = operation
   if (verdict.kind === 'refused') throw new ClientError(verdict.code, undefined, { key, attempts, response })
   const isTheirs = gaveUp === undefined || verdict.kind === 'perhaps' || key === undefined
   if (response !== undefined && isTheirs) return response
-  const code = verdict.kind === 'doubt' ? 'outcome_unknown' : 'no_answer'
+  const code = isDoubted ? 'outcome_unknown' : 'no_answer'
   throw new ClientError(code, key === undefined ? 'There was no answer in time.' : undefined, {
     key,
     attempts,
-    ...(gaveUp && { gaveUp }),
+    gaveUp,
     response,
     retryAfterMs,
     cause,

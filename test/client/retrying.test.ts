@@ -202,6 +202,11 @@ describe('an unknown outcome', () => {
     expect(keysOf(sent).size).toBe(1)
   })
 
+  test('stays unknown when the network fails after that', async () => {
+    const { send } = client([unknown, reset()], { attempts: 2 })
+    expect((await failure(send(url, post))).code).toBe('outcome_unknown')
+  })
+
   test('is thrown at the deadline, with a handle to go on later', async () => {
     const { send, sent } = client([unknown, unknown, unknown, reply(201)], { deadline: '50s' })
     const error = await failure(send(url, post))

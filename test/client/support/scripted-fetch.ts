@@ -21,7 +21,7 @@ export function scriptedFetch(...steps: Step[]): ScriptedFetch {
     sent,
     async fetch(input, init) {
       const headers = new Headers(init?.headers)
-      const body = init?.body == null ? '' : Buffer.from(init.body as ArrayBuffer).toString()
+      const body = await new Response(init?.body ?? null).text()
       const url = typeof input === 'object' && 'url' in input ? input.url : String(input)
       sent.push({ url, method: init?.method, headers, body, key: headers.get('idempotency-key'), signal: init?.signal })
       const step = steps[Math.min(sent.length, steps.length) - 1] ?? new Error('nothing is planned')
