@@ -27,19 +27,19 @@ export const retryTable: RetryTable = {
   505: 'answer',
 }
 
-/** What Hapax, and others who name it, say about a key, by the code of the problem. */
-const codes: Readonly<Record<string, Verdict>> = {
-  idempotency_key_in_progress: { kind: 'running' },
-  idempotency_key_in_use: { kind: 'running' },
-  outcome_unknown: { kind: 'doubt' },
-  idempotency_key_reused_with_different_payload: { kind: 'refused', code: 'key_reused' },
-  idempotency_key_reused: { kind: 'refused', code: 'key_reused' },
-  idempotency_error: { kind: 'refused', code: 'key_reused' },
-  idempotency_key_missing: { kind: 'refused', code: 'key_rejected' },
-  idempotency_key_malformed: { kind: 'refused', code: 'key_rejected' },
-  idempotency_key_expired: { kind: 'refused', code: 'key_expired' },
-  request_not_fresh: { kind: 'refused', code: 'key_expired' },
-  answer_withheld: { kind: 'refused', code: 'answer_withheld' },
+/** What Hapax, and others who name it, say about a key, by the code of the problem: what follows, or the error it is. */
+const codes: Readonly<Record<string, 'running' | 'doubt' | ClientErrorCode>> = {
+  idempotency_key_in_progress: 'running',
+  idempotency_key_in_use: 'running',
+  outcome_unknown: 'doubt',
+  idempotency_key_reused_with_different_payload: 'key_reused',
+  idempotency_key_reused: 'key_reused',
+  idempotency_error: 'key_reused',
+  idempotency_key_missing: 'key_rejected',
+  idempotency_key_malformed: 'key_rejected',
+  idempotency_key_expired: 'key_expired',
+  request_not_fresh: 'key_expired',
+  answer_withheld: 'answer_withheld',
 }
 
 /** Of a request with a key. `text` is the body of a response that is JSON. */
@@ -49,7 +49,8 @@ export function verdictOf(response: Response, text: string, table: RetryTable): 
   if (headers.get('idempotent-replayed') === 'true') return { kind: 'answer' }
   const problem = status < 400 ? {} : problemOf(text)
   const known = codes[problem.code ?? ''] ?? codes[problem.type ?? '']
-  if (known !== undefined) return known
+  if (known === 'running' || known === 'doubt') return { kind: known }
+  if (known !== undefined) return { kind: 'refused', code: known }
   const asked = headers.get('stripe-should-retry')
   if (asked === 'true') return { kind: 'again' }
   if (asked === 'false' || problem.retryable === false) return { kind: 'answer' }

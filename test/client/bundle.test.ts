@@ -26,6 +26,7 @@ async function bundled(entry: string): Promise<{ gzipped: number; text: string; 
 test.each([
   ['index', 5_000],
   ['queue-entry', 6_500],
+  ['contract', 1_500],
 ])('the client is small, and has nothing of Node in it: %s', async (entry, most) => {
   const { gzipped, text, metafile } = await bundled(entry)
   expect(gzipped).toBeLessThan(most)
