@@ -31,7 +31,7 @@ export interface ClientErrorDetails {
   readonly key?: string | undefined
   readonly attempts?: number
   readonly gaveUp?: GaveUp | undefined
-  readonly response?: Response | undefined
+  readonly lastResponse?: Response | undefined
   readonly retryAfterMs?: number | undefined
   readonly resume?: Resume
   readonly cause?: unknown
@@ -52,8 +52,11 @@ export class ClientError extends Error {
   readonly gaveUp: GaveUp | undefined
   /** When the server wants to be asked again, in milliseconds from now. */
   readonly retryAfterMs: number | undefined
-  /** The last response, with a body that can still be read, where there was one. */
-  readonly response: Response | undefined
+  /**
+   * The last response, with a body that can still be read, where there was one. Not `response`: what axios finds under that
+   * name it takes for its own.
+   */
+  readonly lastResponse: Response | undefined
   readonly resume: Resume | undefined
   readonly #key: string | undefined
 
@@ -63,7 +66,7 @@ export class ClientError extends Error {
     this.attempts = details.attempts ?? 0
     this.gaveUp = details.gaveUp
     this.retryAfterMs = details.retryAfterMs
-    this.response = details.response
+    this.lastResponse = details.lastResponse
     this.resume = details.resume
     this.#key = details.key
   }
@@ -74,9 +77,12 @@ export class ClientError extends Error {
   }
 }
 
-/** Recognises by code, so that an error from another copy of the library is recognised too. */
+/**
+ * Recognises by code, so that an error from another copy of the library is recognised too. What axios makes of one has its
+ * name and code, and nothing to go on with: look at its `cause`.
+ */
 export function isClientError(error: unknown, code?: ClientErrorCode): error is ClientError {
-  if (!(error instanceof Error) || error.name !== 'HapaxClientError') return false
+  if (!(error instanceof Error) || error.name !== 'HapaxClientError' || !('attempts' in error)) return false
   const found = (error as { code?: unknown }).code
   return typeof found === 'string' && found in clientErrors && (code === undefined || found === code)
 }

@@ -74,7 +74,8 @@ function ended(
   { attempts, gaveUp, isDoubted, retryAfterMs }: Ending,
 ): Response {
   const { key } = operation
-  if (verdict.kind === 'refused') throw new ClientError(verdict.code, undefined, { key, attempts, response })
+  if (verdict.kind === 'refused')
+    throw new ClientError(verdict.code, undefined, { key, attempts, lastResponse: response })
   const isTheirs = gaveUp === undefined || verdict.kind === 'perhaps' || key === undefined
   if (response !== undefined && isTheirs) return response
   const code = isDoubted ? 'outcome_unknown' : 'no_answer'
@@ -82,7 +83,7 @@ function ended(
     key,
     attempts,
     gaveUp,
-    response,
+    lastResponse: response,
     retryAfterMs,
     cause,
     resume: ({ signal } = {}) => answered(operation, signal),

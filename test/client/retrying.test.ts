@@ -140,7 +140,7 @@ describe('the client gives up', () => {
     })
     const error = await failure(send(url, post))
     expect([error.code, error.gaveUp, error.attempts]).toEqual(['no_answer', 'deadline', 5])
-    expect(await error.response?.json()).toEqual({ busy: true })
+    expect(await error.lastResponse?.json()).toEqual({ busy: true })
     expect((await error.resume?.())?.status).toBe(201)
     expect(keysOf(sent)).toEqual(new Set([error.key]))
   })
@@ -181,7 +181,7 @@ describe('what is about the key is a typed error, and is not sent again', () => 
   ])('%s (%#)', async (code, response) => {
     const { send, sent } = client([response, reply(201)])
     const error = await failure(send(url, post))
-    expect([error.code, error.attempts, error.response?.status]).toEqual([code, 1, response.status])
+    expect([error.code, error.attempts, error.lastResponse?.status]).toEqual([code, 1, response.status])
     expect(error.key).toBe(sent[0]?.key)
     expect(sent).toHaveLength(1)
   })
