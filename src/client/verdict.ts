@@ -28,19 +28,21 @@ export const retryTable: RetryTable = {
 }
 
 /** What Hapax, and others who name it, say about a key, by the code of the problem: what follows, or the error it is. */
-const codes: Readonly<Record<string, 'running' | 'doubt' | ClientErrorCode>> = {
-  idempotency_key_in_progress: 'running',
-  idempotency_key_in_use: 'running',
-  outcome_unknown: 'doubt',
-  idempotency_key_reused_with_different_payload: 'key_reused',
-  idempotency_key_reused: 'key_reused',
-  idempotency_error: 'key_reused',
-  idempotency_key_missing: 'key_rejected',
-  idempotency_key_malformed: 'key_rejected',
-  idempotency_key_expired: 'key_expired',
-  request_not_fresh: 'key_expired',
-  answer_withheld: 'answer_withheld',
-}
+const codes: ReadonlyMap<string, 'running' | 'doubt' | ClientErrorCode> = new Map(
+  Object.entries({
+    idempotency_key_in_progress: 'running',
+    idempotency_key_in_use: 'running',
+    outcome_unknown: 'doubt',
+    idempotency_key_reused_with_different_payload: 'key_reused',
+    idempotency_key_reused: 'key_reused',
+    idempotency_error: 'key_reused',
+    idempotency_key_missing: 'key_rejected',
+    idempotency_key_malformed: 'key_rejected',
+    idempotency_key_expired: 'key_expired',
+    request_not_fresh: 'key_expired',
+    answer_withheld: 'answer_withheld',
+  } as const),
+)
 
 /** Of a request with a key. `text` is the body of a response that is JSON. */
 export function verdictOf(response: Response, text: string, table: RetryTable): Verdict {
@@ -48,7 +50,7 @@ export function verdictOf(response: Response, text: string, table: RetryTable): 
   // A stored answer stays what it is, a stored failure too.
   if (headers.get('idempotent-replayed') === 'true') return { kind: 'answer' }
   const problem = status < 400 ? {} : problemOf(text)
-  const known = codes[problem.code ?? ''] ?? codes[problem.type ?? '']
+  const known = codes.get(problem.code ?? '') ?? codes.get(problem.type ?? '')
   if (known === 'running' || known === 'doubt') return { kind: known }
   if (known !== undefined) return { kind: 'refused', code: known }
   const asked = headers.get('stripe-should-retry')

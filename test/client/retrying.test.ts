@@ -186,10 +186,13 @@ describe('what is about the key is a typed error, and is not sent again', () => 
     expect(sent).toHaveLength(1)
   })
 
-  test('but a 422 of the application is an answer', async () => {
-    const { send } = client([reply(422, {}, { error: { code: 'amount_too_small' } })])
-    expect((await send(url, post)).status).toBe(422)
-  })
+  test.each(['amount_too_small', 'constructor', '__proto__', 17, null])(
+    'but a 422 of the application is an answer, whatever its code: %s',
+    async (code) => {
+      const { send } = client([reply(422, {}, { error: { code } })])
+      expect((await send(url, post)).status).toBe(422)
+    },
+  )
 })
 
 describe('an unknown outcome', () => {
