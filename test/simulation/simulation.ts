@@ -1,5 +1,6 @@
 import { client, type Told } from './client.js'
 import { simulatedDatabase } from './database/database.js'
+import { durable } from './database/durable.js'
 import { invariants } from './invariants.js'
 import { type SimulatedNode, startNode } from './node.js'
 import { type Act, Provider } from './provider.js'
@@ -8,6 +9,7 @@ import type { Scenario, Simulation } from './scenario.js'
 import type { Chooser } from './world/choices.js'
 import { faultsOf } from './world/faults.js'
 import { newProcess } from './world/process.js'
+import { newTask } from './world/task.js'
 import { World } from './world/world.js'
 
 export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remembers'): Simulation {
@@ -23,14 +25,16 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     chooser,
     faults,
     remembers: memory === 'remembers',
+    writes: () => durable.writes,
     onStep: () => checks.step(),
     onIdle: () => {
       isRecovering = true
+      world.task = newTask()
       return recover()
     },
   })
   const provider = new Provider(world)
-  const checks = invariants({ world, database, provider, heard })
+  const checks = invariants({ world, database, provider, heard, requests: scenario.requests })
   const programs = [...new Set(scenario.requests.map(({ program }) => program))]
   const outside = world.add(newProcess('somebody'))
 
@@ -47,8 +51,11 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
 
   /** Something that begins at some time, and that nobody waits for. */
   function sometime(words: string, begin: () => unknown, afterMs = 0): void {
-    const ask = () =>
-      void world.call({ process: outside, port: 'agenda', words: () => words, happen: () => void begin() })
+    const happen = () => {
+      world.task = newTask()
+      begin()
+    }
+    const ask = () => void world.call({ process: outside, port: 'agenda', words: () => words, happen })
     if (afterMs === 0) ask()
     else world.clockOf(outside).after(afterMs, ask)
   }
