@@ -47,9 +47,9 @@ export async function client(name: string, { program, order, nodes }: Asking, ar
   const { world, sent, heard } = around
   const process = world.add(newProcess(name))
   const clock = world.clockOf(process)
-  for (const index of nodes) {
+  for (const [at, index] of nodes.entries()) {
     const sentAfter = sent(name)
-    const { reply, received } = await asked(process, index, program, order, around)
+    const { reply, received } = await asked(process, { index, program, order, isLast: at === nodes.length - 1 }, around)
     heard({ client: name, program, order: received, sentAfter, reply })
     if (reply !== 'lost' && isFinal(reply.status)) return
     await new Promise<void>((resolve) => clock.after(1_000, resolve))
@@ -64,9 +64,7 @@ export function isFinal(status: number): boolean {
 /** One attempt. The request may be lost, or the reply, or the node that has it. */
 function asked(
   process: Process,
-  index: number,
-  program: Program,
-  order: Order,
+  { index, program, order, isLast }: Attempt,
   { world, node: nodeAt, sending }: Surroundings,
 ): Promise<Asked> {
   return new Promise((hear) => {
@@ -99,6 +97,7 @@ function asked(
           words: () => `${node.process.name} answers ${process.name} with ${status}`,
           broken: brokenLine,
           isUnheeded: true,
+          isUrgent: isLast,
           happen: () => hear({ reply, received }),
         })
         .catch(lost)
@@ -108,6 +107,14 @@ function asked(
 
 function brokenLine(): Error {
   return new Error('the line between client and node broke')
+}
+
+interface Attempt {
+  readonly index: number
+  readonly program: Program
+  readonly order: Order
+  /** Whatever comes of it, its client asks no more: when it hears of it changes nothing. */
+  readonly isLast: boolean
 }
 
 /** What came of one attempt, and what was asked for as the node saw it. */

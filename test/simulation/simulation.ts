@@ -49,6 +49,9 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     return started
   }
 
+  /** What may begin when so much time has passed: all of it at once, in any order. */
+  const later = new Map<number, (() => void)[]>()
+
   /** Something that begins at some time, and that nobody waits for. */
   function sometime(words: string, begin: () => unknown, afterMs = 0): void {
     const happen = () => {
@@ -57,7 +60,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     }
     const ask = () => void world.call({ process: outside, port: 'agenda', words: () => words, happen })
     if (afterMs === 0) ask()
-    else world.clockOf(outside).after(afterMs, ask)
+    else later.set(afterMs, [...(later.get(afterMs) ?? []), ask])
   }
 
   function deliver(act: Act): void {
@@ -101,6 +104,10 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
   }
   for (let count = 0; count < (scenario.operators ?? 0); count++) sometime('an operator looks', testify)
   for (const ms of scenario.pauses ?? []) sometime(`${ms / 1_000} s pass`, () => world.pass(ms))
+  for (const [afterMs, asks] of later)
+    world.clockOf(outside).after(afterMs, () => {
+      for (const ask of asks) ask()
+    })
   provider.onAct = (act) => {
     for (let count = 0; count < (scenario.deliveries ?? 0); count++)
       sometime(`the provider tells of ${act.id}`, () => deliver(act))

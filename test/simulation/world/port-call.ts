@@ -18,6 +18,8 @@ export interface PortCall<T> {
   readonly adrift?: () => Error
   /** It leaves nothing behind when the line breaks: that its reply was lost is as if it had not happened. */
   readonly isTraceless?: boolean
+  /** Nothing depends on when it happens: of all schedules, those in which it happens at once are as good as any. */
+  readonly isUrgent?: boolean
   /** Nobody waits for its reply. */
   readonly isUnheeded?: true
   /** The server may end it instead: what it says then, and whether it has begun with it. */

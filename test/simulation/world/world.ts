@@ -87,14 +87,15 @@ export class World implements Ports {
     this.steps++
     if (this.steps > (this.#options.mostSteps ?? 5_000)) throw new Error('It goes in circles.')
     this.#forgetLate()
-    const ready = this.#pending.filter(({ call }) => call.isReady?.() ?? true)
+    const ready = this.#ready()
     const timer = this.#timers.next()
     const { faults } = this.#options
     const chooser = this.#chooser
     // What waits for a lock may be cancelled.
-    const waiting = faults.left('cancel') > 0 ? this.#pending.filter(isCancellable) : []
+    const isUrgent = ready[0]?.call.isUrgent === true && this.#options.remembers === true
+    const waiting = faults.left('cancel') > 0 && !isUrgent ? this.#pending.filter(isCancellable) : []
     // Time may pass although something could happen: that something is slow.
-    const mayPass = timer !== undefined && ready.length > 0 && faults.left('haste') > 0
+    const mayPass = timer !== undefined && ready.length > 0 && faults.left('haste') > 0 && !isUrgent
     if (ready.length + waiting.length === 0) return this.#passed(timer)
     const index = chooser.what(ready.length + waiting.length + (mayPass ? 1 : 0))
     const chosen = ready[index] ?? waiting[index - ready.length]
@@ -209,6 +210,13 @@ export class World implements Ports {
       case 'haste':
         throw new Error('unreachable: haste is not about a call')
     }
+  }
+
+  /** What can happen now. Where every schedule is run, nobody waits for another order of what has none. */
+  #ready(): readonly Pending[] {
+    const ready = this.#pending.filter(({ call }) => call.isReady?.() ?? true)
+    const urgent = this.#options.remembers ? ready.find(({ call }) => call.isUrgent) : undefined
+    return urgent === undefined ? ready : [urgent]
   }
 
   /** A process that is stopped hears of it when it goes on. */
