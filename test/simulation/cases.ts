@@ -75,14 +75,14 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    name: 'a late retry against the reaper that forgets its tombstone, one crash',
+    name: 'a late retry against the reaper that forgets its tombstone',
     scenario: {
       requests: [request('plain'), { ...request('plain', 1), afterMs: 32 * 24 * hour }],
       passes: [
         { ...pass('reaper'), afterMs: 25 * hour },
         { ...pass('reaper'), afterMs: 32 * 24 * hour },
       ],
-      faults: { crashes: 1 },
+      faults: {},
     },
   },
   {
@@ -128,6 +128,14 @@ export const cases: readonly Case[] = [
       requests: [request('sales')],
       passes: [soon('effects', 0), soon('effectReconciler')],
       faults: { breaks: 1 },
+    },
+  },
+  {
+    name: 'the effect worker against one that was stopped and goes on',
+    scenario: {
+      requests: [request('sales')],
+      passes: [soon('effects', 0), { ...pass('effects'), afterMs: 45_000 }],
+      faults: { freezes: 1 },
     },
   },
   {
