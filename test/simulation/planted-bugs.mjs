@@ -478,4 +478,14 @@ export const bugs = [
     caughtBy: { seeds: 1_000 },
     says: /durable|met a request/,
   },
+  {
+    bug: 'who looked at a doubt puts off what evidence has settled since',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: '  if (plan.state !== undefined && plan.state !== current.state) return undefined\n',
+      to: '',
+    },
+    caughtBy: { suite: 'who looked at a doubt does not put off what evidence has settled since' },
+    says: /./,
+  },
 ]
