@@ -13,7 +13,6 @@ import { judgeChange, recordChanges } from './invariants/records.js'
 import { judgeRefusal, judgeRefused, noteChange } from './invariants/refusals.js'
 import { rowChanges } from './invariants/row-changes.js'
 import type { Provider } from './provider.js'
-import type { Scenario } from './scenario.js'
 import { demand } from './violation.js'
 import type { Task } from './world/task.js'
 import type { World } from './world/world.js'
@@ -35,7 +34,7 @@ interface Judged {
   readonly database: SimulatedDatabase
   readonly provider: Provider
   readonly heard: readonly Told[]
-  readonly requests: Scenario['requests']
+  readonly requests: readonly { readonly order: Order }[]
 }
 
 export function invariants({ world, database, provider, heard, requests }: Judged): Invariants {
