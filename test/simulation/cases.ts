@@ -119,6 +119,16 @@ export const cases: readonly Case[] = [
     scenario: { requests: [request('letters')], operators: 1, faults: { crashes: 1 } },
   },
   {
+    name: 'a doubt about a call against the reconciler and an operator at once',
+    scenario: {
+      requests: [request('letters')],
+      passes: [{ ...pass('reconciler'), afterMs: 45_000 }],
+      operators: 1,
+      operatorsAfterMs: 45_000,
+      faults: { breaks: 1 },
+    },
+  },
+  {
     name: 'a phased operation, two crashes',
     scenario: { requests: [{ program: 'rides', order, nodes: [0, 0, 0] }], faults: { crashes: 2 } },
   },

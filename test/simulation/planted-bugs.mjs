@@ -485,7 +485,7 @@ export const bugs = [
       from: '  if (plan.state !== undefined && plan.state !== current.state) return undefined\n',
       to: '',
     },
-    caughtBy: { suite: 'who looked at a doubt does not put off what evidence has settled since' },
-    says: /./,
+    caughtBy: { case: 'a doubt about a call against the reconciler and an operator at once' },
+    says: /something is stuck/,
   },
 ]

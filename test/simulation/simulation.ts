@@ -102,7 +102,8 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
         .catch(() => undefined)
     sometime(`the ${worker} of node ${index + 1} makes a pass`, pass, afterMs)
   }
-  for (let count = 0; count < (scenario.operators ?? 0); count++) sometime('an operator looks', testify)
+  for (let count = 0; count < (scenario.operators ?? 0); count++)
+    sometime('an operator looks', testify, scenario.operatorsAfterMs)
   for (const ms of scenario.pauses ?? []) sometime(`${ms / 1_000} s pass`, () => world.pass(ms))
   for (const [afterMs, asks] of later)
     world.clockOf(outside).after(afterMs, () => {
