@@ -42,8 +42,8 @@ export const bugs = [
       from: "if (next === 'deleted' ? await records.remove(found) : await records.write(found, next, call)) return answer",
       to: "if (next === 'deleted') await records.remove(found)\n      else await records.write(found, next, call)\n      return answer",
     },
-    caughtBy: { seeds: 6_000 },
-    says: /./,
+    caughtBy: { case: 'a late retry against the reaper that buries its key' },
+    says: /second payout/,
   },
   {
     bug: 'a doubt is taken for a failure, and so runs again',
