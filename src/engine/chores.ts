@@ -95,7 +95,7 @@ export function chores<Tx>(context: Context<Tx>): Chores {
 
   async function putBack(record: StoredRecord): Promise<Reconciled> {
     const { generation, fence, looks } = record
-    await store.postpone(record, { generation, fence, looks, afterMs: 0 })
+    await store.postpone(record, { generation, fence, state: 'unknown', looks, afterMs: 0 })
     return 'put_off'
   }
 
@@ -106,7 +106,7 @@ export function chores<Tx>(context: Context<Tx>): Chores {
       if (told === 'settled' || told === 'left_to_operator') return told
       const { generation, fence, looks } = record
       // What this node cannot settle is due at once, for one that can ask.
-      await store.postpone(record, { generation, fence, looks, afterMs: 0 })
+      await store.postpone(record, { generation, fence, state: 'unknown', looks, afterMs: 0 })
       return told === undefined ? 'kept' : 'looked_at_next'
     }
     const effect = await store.effects?.findByKey(downstreamKey)

@@ -143,7 +143,8 @@ export interface EffectStore<Tx> {
   postpone(seen: EffectClaim, plan: { readonly looks: number; readonly afterMs: number | undefined }): Promise<boolean>
   /**
    * Ends a doubt by evidence. Landed: `ready`, with its result, so that a worker goes on without a call. Not landed: `ready`,
-   * and its provider has not seen its key: `firstStartedAt` is counted anew. `false` when it is not unknown, or was claimed
+   * and its provider has not seen its key: `firstStartedAt` is counted anew, unless the last claim has recorded a result,
+   * which outweighs it. `false` when it is not unknown, or was claimed
    * again since: what was found out about one attempt says nothing of a later one.
    */
   resolve(

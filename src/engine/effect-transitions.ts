@@ -149,7 +149,10 @@ export function resolve(
 ): StoredEffect | undefined {
   if (!isDoubt(current, seen)) return undefined
   const ready: StoredEffect = { ...idle(current, 'ready'), dueAt: now }
-  if (evidence.kind === 'not_landed') return { ...ready, firstStartedAt: undefined }
+  if (evidence.kind === 'not_landed') {
+    // What the provider itself once answered outweighs who says later that it did not land: it has seen the key.
+    return current.result === undefined ? { ...ready, firstStartedAt: undefined } : ready
+  }
   return { ...ready, providerId: evidence.providerId, result: evidence.result }
 }
 

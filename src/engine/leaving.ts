@@ -16,9 +16,9 @@ export async function leave<Tx>(
   errorCode: string,
   looks = record.looks,
 ): Promise<Reconciled> {
-  const { generation, fence } = record
+  const seen = { generation: record.generation, fence: record.fence, state: 'unknown' } as const
   const isLeft = record.reconcileAfter === undefined
-  if (!isLeft && (await wholeStore.postpone(record, { generation, fence, looks, afterMs: undefined, errorCode })))
+  if (!isLeft && (await wholeStore.postpone(record, { ...seen, looks, afterMs: undefined, errorCode })))
     events.emit('left_to_operator', () => ({ ...subjectIn(record), errorCode }))
   return 'left_to_operator'
 }

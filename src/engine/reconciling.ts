@@ -66,6 +66,7 @@ async function putOff<Tx>(
   looks: number,
   afterMs: number,
 ): Promise<Reconciled> {
-  await wholeStore.postpone(record, { generation: record.generation, fence: record.fence, looks, afterMs })
+  const { generation, fence } = record
+  await wholeStore.postpone(record, { generation, fence, state: 'unknown', looks, afterMs })
   return 'put_off'
 }

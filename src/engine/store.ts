@@ -58,7 +58,7 @@ export interface Store<Tx = never> {
   interrupted(query: WaitingQuery): Promise<readonly StoredRecord[]>
   /** Up to `limit` doubts of these operations whose time has come, put off by `holdMs`, so that no other node looks at them meanwhile. */
   doubts(query: WaitingQuery & { readonly holdMs: number }): Promise<readonly StoredRecord[]>
-  /** Says when a record that nobody holds is looked at next. `false` when it is held, or over, or of another generation. */
+  /** Says when a record that nobody holds is looked at next. `false` when it is held, or over, or not as it was seen. */
   postpone(name: RecordName, plan: Plan): Promise<boolean>
   /**
    * Buries up to `limit` records past retention and deletes up to `limit` tombstones that stood their time. With a tombstone,
@@ -204,6 +204,8 @@ export interface Plan {
   readonly generation: number
   /** The last claim, as whoever looked has seen it. */
   readonly fence?: number
+  /** The state, as whoever looked has seen it: evidence may have ended a doubt since, and what may go on is not put off. */
+  readonly state?: 'unknown' | 'failed_retryable'
   readonly looks: number
   /** `undefined` leaves it to a person. */
   readonly afterMs: number | undefined

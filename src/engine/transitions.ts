@@ -156,6 +156,7 @@ export function takeDoubt(current: StoredRecord, holdMs: number, now: number): S
 export function postpone(current: StoredRecord | undefined, plan: Plan, now: number): StoredRecord | undefined {
   if (current === undefined || !isLast(current, plan)) return undefined
   if (current.state !== 'unknown' && current.state !== 'failed_retryable') return undefined
+  if (plan.state !== undefined && plan.state !== current.state) return undefined
   const { looks, afterMs, errorCode = current.errorCode } = plan
   return { ...current, looks, errorCode, reconcileAfter: afterMs === undefined ? undefined : now + afterMs }
 }

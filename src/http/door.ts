@@ -11,7 +11,6 @@ import { type Scope, type ScopeParts, scopeOf } from '../engine/scope.js'
 import { emptyWork } from '../engine/unprotected.js'
 import type { Work } from '../engine/work.js'
 import { type Awaitable, after, attempted, isPromise, promised } from '../kernel/awaitable.js'
-import { systemChance } from '../kernel/chance.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { decoded } from './content-encoding.js'
 import type { Exchange, Handled, Reply } from './exchange.js'
@@ -90,7 +89,7 @@ class Passage<Tx, Request> implements Guarded<Tx> {
   #entered(): Awaitable<Uint8Array> {
     const key = keyIn(this.#exchange, this.#route)
     if (key === undefined) this.minted = true
-    this.key = key ?? keyOf(systemChance.id())
+    this.key = key ?? keyOf(this.#engine.chance.id())
     const parts = this.#route.scope(this.#request)
     return isPromise(parts) ? promised(parts).then((parts) => this.#scoped(parts)) : this.#scoped(parts)
   }

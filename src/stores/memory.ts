@@ -45,7 +45,10 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     },
     (name) => {
       const record = get(name)
-      if (record?.state === 'unknown') write(transitions.postpone(record, { ...record, afterMs: 0 }, clock.now()))
+      if (record?.state === 'unknown')
+        write(
+          transitions.postpone(record, { generation: record.generation, looks: record.looks, afterMs: 0 }, clock.now()),
+        )
     },
   )
   const marked = (next: StoredRecord | undefined, call: CallMark | undefined): boolean => {

@@ -14,6 +14,8 @@ export interface Order {
   readonly amount: number
   /** Orders for the same thing are shipped one after another. */
   readonly item?: string
+  /** It is sent without a key. The one that it has is the one that the server mints for it when it arrives. */
+  readonly isKeyless?: true
 }
 
 export const programs = ['plain', 'rides', 'transfers', 'letters', 'sales'] as const
@@ -97,13 +99,14 @@ export interface Mounted {
 export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Surroundings): Mounted {
   const { process, provider } = around
   const scope = ({ order }: Received) => order.tenant
+  const key = 'optional' as const
   const classify = (error: unknown) => (error instanceof Declined ? 'answered' : 'doubt')
   const isDeclined = (order: Order) => order.amount < 0
 
   switch (program) {
     case 'plain':
       return {
-        route: routeOf(hapax, { name: 'plain', scope, onError: 'unknown' }),
+        route: routeOf(hapax, { name: 'plain', scope, key, onError: 'unknown' }),
         async handler(work, order) {
           const subject = subjectOf(order, work.generation)
           const asked = { service: services.payout, key: 'none', subject, timeoutMs }
@@ -138,7 +141,7 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
           throw error
         }
       })
-      return { route: routeOf(hapax, { scope, operation, input: ({ order }) => order }) }
+      return { route: routeOf(hapax, { scope, key, operation, input: ({ order }) => order }) }
     }
     case 'transfers': {
       const operation = hapax.operation('transfers', { version: 1 }, async (work, order: Order) => {
@@ -154,7 +157,7 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
           return { status: 201, body: { ...said(order), transfer: made.id } }
         })
       })
-      return { route: routeOf(hapax, { scope, operation, input: ({ order }) => order }) }
+      return { route: routeOf(hapax, { scope, key, operation, input: ({ order }) => order }) }
     }
     case 'letters': {
       const operation = hapax.operation('letters', { version: 1 }, async (work, order: Order) => {
@@ -165,11 +168,11 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
         })
         return { status: 201, body: { ...said(order), letter: sent.id, attempt: work.attempt } }
       })
-      return { route: routeOf(hapax, { scope, operation, input: ({ order }) => order }) }
+      return { route: routeOf(hapax, { scope, key, operation, input: ({ order }) => order }) }
     }
     case 'sales':
       return {
-        route: routeOf(hapax, { name: 'sales', scope, mode: 'transaction' }),
+        route: routeOf(hapax, { name: 'sales', scope, key, mode: 'transaction' }),
         handler: (work, order) =>
           work.commit(async ({ tx, effect }) => {
             const subject = subjectOf(order, work.generation)

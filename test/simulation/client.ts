@@ -1,6 +1,7 @@
 import type { Order, Program } from './application.js'
 import type { SimulatedNode } from './node.js'
 import { newProcess, type Process } from './world/process.js'
+import { newTask, type Task } from './world/task.js'
 import type { World } from './world/world.js'
 
 /** What a client was told, or that the line broke. */
@@ -10,7 +11,18 @@ export interface Told {
   readonly order: Order
   /** How much had been heard by anybody when it was sent. */
   readonly sentAfter: number
-  readonly reply: { readonly status: number; readonly body: string; readonly isReplay: boolean } | 'lost'
+  readonly reply: Heard | 'lost'
+}
+
+export interface Heard extends Sent {
+  readonly isReplay: boolean
+  /** What the key stood for when it was sent: a number that rises when it is used anew. */
+  readonly epoch: number
+}
+
+export interface Sent {
+  readonly status: number
+  readonly body: string
 }
 
 export interface Asking {
@@ -26,8 +38,8 @@ export interface Surroundings {
   /** Says that a request leaves, and how much has been heard by then. */
   readonly sent: (client: string) => number
   readonly heard: (told: Told) => void
-  /** Called when a node begins to send an answer. */
-  readonly sending: (program: Program, order: Order, reply: { readonly status: number; readonly body: string }) => void
+  /** Called when a node begins to send something. Gives what the key stands for. */
+  readonly sending: (task: Task, order: Order, reply: Sent) => number
 }
 
 /** Sends a request, and again with the same key until it has an answer or no attempt is left. */
@@ -35,10 +47,10 @@ export async function client(name: string, { program, order, nodes }: Asking, ar
   const { world, sent, heard } = around
   const process = world.add(newProcess(name))
   const clock = world.clockOf(process)
-  for (const index of nodes) {
+  for (const [at, index] of nodes.entries()) {
     const sentAfter = sent(name)
-    const reply = await asked(process, index, program, order, around)
-    heard({ client: name, program, order, sentAfter, reply })
+    const { reply, received } = await asked(process, { index, program, order, isLast: at === nodes.length - 1 }, around)
+    heard({ client: name, program, order: received, sentAfter, reply })
     if (reply !== 'lost' && isFinal(reply.status)) return
     await new Promise<void>((resolve) => clock.after(1_000, resolve))
   }
@@ -52,41 +64,41 @@ export function isFinal(status: number): boolean {
 /** One attempt. The request may be lost, or the reply, or the node that has it. */
 function asked(
   process: Process,
-  index: number,
-  program: Program,
-  order: Order,
+  { index, program, order, isLast }: Attempt,
   { world, node: nodeAt, sending }: Surroundings,
-): Promise<Told['reply']> {
+): Promise<Asked> {
   return new Promise((hear) => {
-    const lost = () => hear('lost')
+    const lost = () => hear({ reply: 'lost', received: order })
     const arrives = world.call({
       process,
       port: 'network',
       words: () => `${process.name} sends ${order.tenant}/${order.key} to node ${index + 1}`,
-      broken: () => new Error('the line to the node broke'),
+      broken: brokenLine,
+      adrift: brokenLine,
       happen() {
         const node = nodeAt(index)
         node.process.onCrash.push(lost)
-        void answered(node)
+        const task = newTask()
+        world.task = task
+        void answered(node, node.received(order), task)
       },
     })
     arrives.catch(lost)
 
-    async function answered(node: SimulatedNode): Promise<void> {
-      const { status, headers, body } = await node.answer(program, order).catch(() => serverError)
-      const reply = {
-        status,
-        body: textOf(body),
-        isReplay: headers.some(([name]) => name.length === replayed.length && name.toLowerCase() === replayed),
-      }
-      sending(program, order, reply)
+    async function answered(node: SimulatedNode, received: Order, task: Task): Promise<void> {
+      const { status, headers, body } = await node.answer(program, received).catch(() => serverError)
+      const sent = { status, body: textOf(body) }
+      const isReplay = headers.some(([name]) => name.length === replayed.length && name.toLowerCase() === replayed)
+      const reply = { ...sent, isReplay, epoch: sending(task, received, sent) }
       world
         .call({
           process: node.process,
           port: 'network',
           words: () => `${node.process.name} answers ${process.name} with ${status}`,
-          broken: () => new Error('the line to the client broke'),
-          happen: () => hear(reply),
+          broken: brokenLine,
+          isUnheeded: true,
+          isUrgent: isLast,
+          happen: () => hear({ reply, received }),
         })
         .catch(lost)
     }
@@ -98,6 +110,24 @@ const replayed = 'idempotent-replayed'
 /** Its bytes are read where they are. */
 export function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString()
+}
+
+function brokenLine(): Error {
+  return new Error('the line between client and node broke')
+}
+
+interface Attempt {
+  readonly index: number
+  readonly program: Program
+  readonly order: Order
+  /** Whatever comes of it, its client asks no more: when it hears of it changes nothing. */
+  readonly isLast: boolean
+}
+
+/** What came of one attempt, and what was asked for as the node saw it. */
+interface Asked {
+  readonly reply: Told['reply']
+  readonly received: Order
 }
 
 /** What a framework answers when a handler throws. */

@@ -52,6 +52,74 @@ describe('a COMMIT that nobody acknowledged', () => {
   })
 })
 
+describe('a COMMIT that lands after its line broke', () => {
+  test('is waited for by whoever looks what became of it', async () => {
+    const { world, database, claim, openTransaction } = heldDatabase()
+    const { running } = await openTransaction(await claim(), 'record')
+    await world.drift(`node 1 commits ${name}`)
+    expect(world.underWay()).toEqual([`node 1 commits ${name}`, `node 1 looks what became of ${name} (waits)`])
+    expect(database.rows('rides')).toEqual([])
+    await world.happen(`node 1 commits ${name}`)
+    await world.happen(`node 1 looks what became of ${name}`)
+    expect(await running).toMatchObject({ value: 'the value' })
+    expect(database.rows('rides')).toHaveLength(1)
+  })
+
+  test('lands although its process has crashed meanwhile', async () => {
+    const { world, database, process, two, claim, openTransaction } = heldDatabase()
+    const held = await claim()
+    await openTransaction(held, 'record')
+    await world.drift(`node 1 commits ${name}`)
+    world.crash(process)
+    two.renew(held, leaseMs).catch(() => undefined)
+    expect(world.underWay()).toContain(`node 2 renews ${name} (waits)`)
+    await world.happenUnheard(`node 1 commits ${name}`)
+    expect([database.records()[0]?.state, database.rows('rides').length]).toEqual(['completed', 1])
+  })
+})
+
+describe('a statement that the server cancels', () => {
+  test('by itself has not happened, and the caller is told so', async () => {
+    const { world, database, one, claim } = heldDatabase()
+    const held = await claim()
+    const before = database.digest()
+    const renewing = one.renew(held, leaseMs)
+    renewing.catch(() => undefined)
+    await world.cancel(`node 1 renews ${name}`)
+    await expect(renewing).rejects.toMatchObject({ code: 'store_busy' })
+    expect(database.digest()).toBe(before)
+  })
+
+  test('while it waits for a lock lets the others go on', async () => {
+    const { world, two, through, claim, openTransaction } = heldDatabase()
+    const held = await claim()
+    const { running } = await openTransaction(held, 'record')
+    const renewing = two.renew(held, leaseMs)
+    renewing.catch(() => undefined)
+    expect(world.underWay()).toContain(`node 2 renews ${name} (waits)`)
+    await world.cancel(`node 2 renews ${name}`)
+    await expect(renewing).rejects.toMatchObject({ code: 'store_busy' })
+    expect(await through(running)).toMatchObject({ value: 'the value' })
+  })
+
+  test('in a transaction undoes all of it', async () => {
+    const { world, database, claim, openTransaction } = heldDatabase()
+    const { running } = await openTransaction(await claim(), 'rows')
+    await world.cancel(`node 1 writes ${name} and its effects`)
+    await expect(running).rejects.toMatchObject({ code: 'store_busy' })
+    expect([database.records()[0]?.state, database.rows('rides')]).toEqual(['in_progress', []])
+  })
+
+  test('and that is a COMMIT has undone all of it, as reading back finds', async () => {
+    const { world, database, claim, openTransaction } = heldDatabase()
+    const { running } = await openTransaction(await claim(), 'record')
+    await world.cancel(`node 1 commits ${name}`)
+    await world.happen(`node 1 looks what became of ${name}`)
+    await expect(running).rejects.toMatchObject({ code: 'store_busy' })
+    expect([database.records()[0]?.state, database.rows('rides')]).toEqual(['in_progress', []])
+  })
+})
+
 describe('rows of the application', () => {
   const inserting = ({ tx }: { readonly tx: SimulatedTx }, id: string) => {
     const inserted = tx.insert('rides', id)

@@ -14,6 +14,10 @@ export interface HeldWorld {
   loseReply(words: string): Promise<void>
   /** It never happens, and the caller is told that the line broke. */
   loseRequest(words: string): Promise<void>
+  /** The caller is told that the line broke, and it is still under way: it happens when the test says so. */
+  drift(words: string): Promise<void>
+  /** The server ends it, also while it waits. */
+  cancel(words: string): Promise<void>
   /** It happens, and nobody is told. */
   happenUnheard(words: string): Promise<void>
   /** Lets everything happen that can, in order, until nothing can. */
@@ -22,7 +26,7 @@ export interface HeldWorld {
 }
 
 interface Waiting {
-  readonly call: Pick<PortCall<unknown>, 'process' | 'words' | 'isReady' | 'happen' | 'broken'>
+  readonly call: Pick<PortCall<unknown>, 'process' | 'words' | 'isReady' | 'happen' | 'broken' | 'adrift' | 'cancel'>
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -66,6 +70,19 @@ export function heldWorld(): HeldWorld {
       await brokenUnder(lost)
     },
     loseRequest: async (words) => brokenUnder(await taken(words, 'be under way')),
+    async drift(words) {
+      const { call, reject } = await taken(words, 'be under way')
+      reject(call.adrift?.())
+      waiting.push({ call, resolve: () => {}, reject: () => {} })
+      await setImmediate()
+    },
+    async cancel(words) {
+      const { call, resolve } = await taken(words, 'be under way')
+      const { cancel } = call
+      assert.ok(cancel?.isPossible(), `"${words}" is not cancelled`)
+      resolve(cancel?.happen())
+      await setImmediate()
+    },
     happenUnheard: async (words) => void (await taken(words, 'be ready')).call.happen(),
     async goOn() {
       await setImmediate()

@@ -1,20 +1,27 @@
 import type { StoredRecord } from '../../src/engine/record.js'
 import type { Order, Program } from './application.js'
-import { isFinal, type Told } from './client.js'
+import { isFinal, type Sent, type Told } from './client.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { judgeAct } from './invariants/acts.js'
-import { isAnswer, judgeHeard, judgeSent } from './invariants/answers.js'
+import { isAnswer, judgeHeard, judgeMismatch, judgeSent } from './invariants/answers.js'
+import { judgeAsk } from './invariants/asks.js'
+import { isNotLanded, judgeEffect } from './invariants/effects.js'
 import { isSettled, judgeEnd } from './invariants/ends.js'
+import { judgeFence } from './invariants/fences.js'
+import { keyLives, oncePerLife } from './invariants/lives.js'
 import { judgeChange, recordChanges } from './invariants/records.js'
+import { judgeRefusal, judgeRefused, noteChange } from './invariants/refusals.js'
+import { rowChanges } from './invariants/row-changes.js'
 import type { Provider } from './provider.js'
 import { demand } from './violation.js'
+import type { Task } from './world/task.js'
 import type { World } from './world/world.js'
 
 /** What must hold, at every step and at the end. Each throws a Violation that says what does not. */
 export interface Invariants {
   step(): void
-  /** A node begins to send this. */
-  sending(program: Program, order: Order, reply: { readonly status: number; readonly body: string }): void
+  /** A node begins to send this, for this task. Gives what the key stands for by now. */
+  sending(task: Task, order: Order, reply: Sent): number
   /** Whether workers and providers have nothing left to do. */
   isSettled(): boolean
   /** Everything has had its time, and something is not settled. */
@@ -27,17 +34,24 @@ interface Judged {
   readonly database: SimulatedDatabase
   readonly provider: Provider
   readonly heard: readonly Told[]
+  readonly requests: readonly { readonly order: Order }[]
 }
 
-export function invariants({ world, database, provider, heard }: Judged): Invariants {
+export function invariants({ world, database, provider, heard, requests }: Judged): Invariants {
   const takeChanges = recordChanges(database)
-  let acts = 0
+  const takeEffectChanges = rowChanges(database.tables.effects)
+  const lives = keyLives()
+  /** By downstream key, how often an effect was found not to have landed. */
+  const notLanded = new Map<string, number>()
+  const acts = oncePerLife(lives, provider.ledger)
+  const asks = oncePerLife(lives, provider.asks)
   let told = 0
+  /** What was found out while somebody else's code ran: it is thrown where it ends the run. */
+  let broken: unknown
 
-  const recordOf = ({ tenant, key }: Order): StoredRecord | undefined => {
-    for (const record of database.records()) if (record.scope === tenant && record.key === key) return record
-    return undefined
-  }
+  const known = { records: database.records, notLanded: (key: string) => notLanded.get(key) ?? 0 }
+  const recordOf = ({ tenant, key }: Order): StoredRecord | undefined =>
+    database.tables.records.get(`${tenant}\n${key}`)?.committed?.record
   const openEffects = (recordId: number | undefined): number => {
     let open = 0
     for (const { recordId: of, state } of database.effects())
@@ -45,21 +59,50 @@ export function invariants({ world, database, provider, heard }: Judged): Invari
     return open
   }
 
+  /** What the last step has written, judged and put down to its task. */
+  function lookAtRows(): void {
+    const { task } = world
+    for (const change of takeChanges()) {
+      judgeChange(change, world.now(), openEffects(change.before?.id))
+      lives.note(change)
+      if (task !== undefined) noteChange(task, change, world.now())
+    }
+    for (const change of takeEffectChanges()) {
+      judgeEffect(change, world.now())
+      const key = change.before?.downstreamKey
+      if (key !== undefined && isNotLanded(change)) notLanded.set(key, known.notLanded(key) + 1)
+    }
+    for (const write of database.fencedWrites.splice(0)) judgeFence(write)
+  }
+
+  function judgeReply(task: Task, order: Order, sent: Sent, name: string): void {
+    lookAtRows()
+    if (isAnswer(sent.status)) judgeSent(order, sent.status, sent.body, recordOf(order))
+    else judgeRefusal(task, sent, name)
+  }
+
   return {
     step() {
-      for (const change of takeChanges()) judgeChange(change, world.now(), openEffects(change.before?.id))
-      for (; acts < provider.ledger.length; acts++) {
-        const act = provider.ledger[acts]
-        if (act !== undefined) judgeAct(act, provider.ledger.slice(0, acts), () => database.effects())
-      }
+      if (broken !== undefined) throw broken
+      lookAtRows()
+      if (world.task !== undefined) judgeRefused(world.task, 'a request')
+      for (const { one, earlier } of asks.next()) judgeAsk(one, earlier, known)
+      for (const { one, earlier } of acts.next()) judgeAct(one, earlier === 0, database.effects)
       for (; told < heard.length; told++) {
         const now = heard[told]
-        const generationOf = (order: Order) => recordOf(order)?.generation ?? 1
-        if (now !== undefined) judgeHeard(now, heard.slice(0, told), generationOf)
+        if (now === undefined) continue
+        judgeHeard(now, heard.slice(0, told))
+        judgeMismatch(now, requests)
       }
     },
-    sending(_, order, { status, body }) {
-      if (isAnswer(status)) judgeSent(order, status, body, recordOf(order))
+    sending(task, order, sent) {
+      const name = `${order.tenant}/${order.key}`
+      try {
+        judgeReply(task, order, sent, name)
+      } catch (error) {
+        broken ??= error
+      }
+      return lives.of(name) * 1_000 + (recordOf(order)?.generation ?? 0)
     },
     isSettled() {
       for (const record of database.records()) if (!isSettled(record)) return false
@@ -77,10 +120,10 @@ export function invariants({ world, database, provider, heard }: Judged): Invari
       throw new Error('unreachable')
     },
     end() {
-      const ledger = provider.ledger
+      const ledger = acts.ofThisLife()
       const hasRow = (table: string, id: string) => database.rows(table).some((row) => row.id === id)
       for (const record of database.records()) judgeEnd(record.operation as Program, record, { ledger, hasRow })
-      for (const { id } of ledger) {
+      for (const { id } of provider.ledger) {
         const times = database.rows('events').filter((row) => row.id.startsWith(`${id} at `)).length
         demand(times <= 1, () => `the event of ${id} was worked on ${times} times`)
       }

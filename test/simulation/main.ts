@@ -44,16 +44,17 @@ async function done(asked: Task): Promise<void> {
 async function runCase(name: string, most: number): Promise<void> {
   const found = cases.find((one) => one.name === name)
   if (found === undefined) throw new Error(`There is no case “${name}”.`)
+  withoutStacks()
   const { failure, ...figures } = await exhaust(found.scenario, most, (sofar) => say({ kind: 'progress', ...sofar }))
   if (failure === undefined) return say({ kind: 'case', name, ...figures })
+  Error.stackTraceLimit = 20
   const { error, trace } = await shrunk(found.scenario, failure.choices)
   say({ kind: 'failed', name, error: wordsOf(error ?? failure.error), trace })
 }
 
 async function runRandom({ from, step, count, ms }: Extract<Task, { kind: 'random' }>): Promise<void> {
   const startedAt = performance.now()
-  // Where an error was made is worth as much time as all the rest, and nobody reads it here.
-  Error.stackTraceLimit = 0
+  withoutStacks()
   let begun = 0
   let finished = 0
   let failed: { readonly seed: number } | undefined
@@ -85,6 +86,11 @@ async function runSeed(seed: number): Promise<void> {
   const list = choices.map(({ taken }) => taken)
   const found = await shrunk(scenarioOf(seed), list)
   say({ kind: 'failed', seed, error: wordsOf(found.error ?? error), trace: found.trace })
+}
+
+/** Where an error was made is worth as much time as all the rest, and nobody reads it here. */
+function withoutStacks(): void {
+  Error.stackTraceLimit = 0
 }
 
 function say(line: object): void {

@@ -20,6 +20,8 @@ export interface SimulatedNode {
   /** Made when they are first asked for: most schedules need few of them. */
   readonly worker: (name: WorkerName) => Service | undefined
   readonly webhooks: () => Inbox
+  /** The order as it arrives now: one without a key has the key that the door is about to mint. */
+  received(order: Order): Order
   answer(program: Program, order: Order): Promise<Reply>
 }
 
@@ -35,10 +37,11 @@ export function startNode(name: string, { world, database, provider, programs }:
   const process = world.add(newProcess(name, 'node'))
   const fraction = seeded(name.length * 31 + name.charCodeAt(name.length - 1))
   let ids = 0
+  const idOf = (count: number) => `${name}, ${count}`
   const hapax = engine<SimulatedTx>({
     store: simulatedStore(database, world, process),
     clock: world.clockOf(process),
-    chance: { fraction, id: () => `${name}, ${++ids}` },
+    chance: { fraction, id: () => idOf(++ids) },
     effects: effectsOf({ process, provider }),
     log: () => {},
   })
@@ -64,6 +67,7 @@ export function startNode(name: string, { world, database, provider, programs }:
       webhooks ??= webhooksOf(hapax)
       return webhooks
     },
+    received: (order) => (order.isKeyless ? { ...order, key: idOf(ids + 1) } : order),
     async answer(program, order) {
       const { route, handler } = routeOf(program)
       const handled = await handle(hapax, exchangeOf(program, order, handler), route, { order })
@@ -80,11 +84,14 @@ const alone = new Map<WorkerName, ServicesOptions>(workerNames.map((name) => [na
 
 function exchangeOf(program: Program, order: Order, handler: Mounted['handler']): Exchange<SimulatedTx> {
   const body = Buffer.from(JSON.stringify(order))
+  const lines: Readonly<Record<string, readonly string[]>> = {
+    'content-type': ['application/json'],
+    'idempotency-key': order.isKeyless ? [] : [`"${order.key}"`],
+  }
   return {
     method: 'POST',
     target: `/${program}`,
-    lines: (name) =>
-      name === 'idempotency-key' ? [`"${order.key}"`] : name === 'content-type' ? ['application/json'] : [],
+    lines: (name) => lines[name] ?? [],
     body: () => body,
     run: (work) => handler?.(work, order),
     captured(value) {

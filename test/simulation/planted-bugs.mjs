@@ -42,8 +42,8 @@ export const bugs = [
       from: "if (next === 'deleted' ? await records.remove(found) : await records.write(found, next, call)) return answer",
       to: "if (next === 'deleted') await records.remove(found)\n      else await records.write(found, next, call)\n      return answer",
     },
-    caughtBy: { seeds: 6_000 },
-    says: /./,
+    caughtBy: { case: 'a late retry against the reaper that buries its key' },
+    says: /second payout/,
   },
   {
     bug: 'a doubt is taken for a failure, and so runs again',
@@ -360,5 +360,132 @@ export const bugs = [
     },
     caughtBy: { seeds: 6_000 },
     says: /without evidence/,
+  },
+  {
+    bug: 'a request that does not fit renews the lease of the one that does',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: '  if (comparison !== undefined) return { verdict: comparison }\n',
+      to: '  if (comparison !== undefined) return { verdict: comparison, next: leased(current, reservation.leaseMs, now) }\n',
+    },
+    caughtBy: { case: 'a request and another one under its key, one crash' },
+    says: /refused with idempotency_key_reused_with_different_payload, and changed/,
+  },
+  {
+    bug: 'whoever meets a request that is under way renews its lease',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: "if (leaseLeftMs > 0) return { verdict: { kind: 'in_progress', leaseLeftMs } }",
+      to: "if (leaseLeftMs > 0) return { verdict: { kind: 'in_progress', leaseLeftMs }, next: leased(current, leaseLeftMs, now) }",
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /refused with idempotency_key_in_progress, and changed/,
+  },
+  {
+    bug: 'whoever has lost its claim writes all the same',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'return current.fence === claim.fence && current.claimId === claim.claimId && current.generation === claim.generation',
+      to: 'return current.generation === claim.generation',
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /a stale claim \(1, now 2\) changed/,
+  },
+  {
+    bug: 'a worker that has lost an effect writes all the same',
+    patch: [
+      {
+        file: 'src/engine/effect-transitions.ts',
+        from: "return current?.state === 'leased' && current.fence === fence",
+        to: "return current?.state === 'leased' && fence > 0",
+      },
+      {
+        file: 'src/engine/effect-transitions.ts',
+        from: "return (current?.state === 'leased' || current?.state === 'unknown') && current.fence === fence",
+        to: "return (current?.state === 'leased' || current?.state === 'unknown') && fence > 0",
+      },
+    ],
+    caughtBy: { case: 'the effect worker against one that was stopped and goes on' },
+    says: /a stale claim \(\d\) changed effect/,
+  },
+  {
+    bug: 'a replay says 200, whatever the answer was',
+    patch: {
+      file: 'src/engine/replay.ts',
+      from: 'answer: upgraded(policy, answer, record),',
+      to: 'answer: { ...upgraded(policy, answer, record), status: 200 },',
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /sent something else than what is stored/,
+  },
+  {
+    bug: 'an answer expires before its time',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'if (record.expiresAt === undefined || now < record.expiresAt || record.hasEffects) return false',
+      to: 'if (record.expiresAt === undefined || now < record.createdAt || record.hasEffects) return false',
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /expired before its time/,
+  },
+  {
+    bug: 'a record that was just completed is said to be under way',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: "      invariant(current.answer, 'a completed record has an answer')\n",
+      to: "      invariant(current.answer, 'a completed record has an answer')\n      if (now - (current.completedAt ?? 0) < 5_000) return { verdict: { kind: 'in_progress', leaseLeftMs: 1_000 } }\n",
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /had an answer, and then a 409/,
+  },
+  {
+    bug: 'an effect forgets the order that it asked for',
+    patch: {
+      file: 'src/engine/collected-effects.ts',
+      from: 'order: order ?? orderOf(known, payload),',
+      to: "order: orderOf(known, payload) === '' ? order : undefined,",
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /shipped before an earlier one/,
+  },
+  {
+    bug: 'nobody goes on with what a crash has interrupted',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: "if (record.state === 'in_progress') return record.onLeaseOver === 'resume' && (record.leaseUntil ?? 0) <= now",
+      to: "if (record.state === 'in_progress') return record.onLeaseOver === 'resume' && (record.leaseUntil ?? 0) < 0",
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /something is stuck/,
+  },
+  {
+    bug: 'a tombstone is deleted as soon as it is made',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: "nextState(current.state, 'delete') === 'none' && now >= tombstoneUntil ? 'deleted'",
+      to: "nextState(current.state, 'delete') === 'none' && tombstoneUntil > 0 ? 'deleted'",
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /deleted too early/,
+  },
+  {
+    bug: 'all requests without a key share one',
+    patch: {
+      file: 'src/http/door.ts',
+      from: 'keyOf(this.#engine.chance.id())',
+      to: 'keyOf(this.#engine.chance.id().slice(0, 4))',
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /durable|met a request/,
+  },
+  {
+    bug: 'who looked at a doubt puts off what evidence has settled since',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: '  if (plan.state !== undefined && plan.state !== current.state) return undefined\n',
+      to: '',
+    },
+    caughtBy: { case: 'a doubt about a call against the reconciler and an operator at once' },
+    says: /something is stuck/,
   },
 ]

@@ -13,6 +13,13 @@ export interface Act {
   readonly at: number
 }
 
+/** That somebody asked for something, whatever came of it. */
+export interface Ask {
+  readonly service: Service
+  readonly key: string
+  readonly subject: string
+}
+
 /** What is known of a service, as its documentation would say it. */
 export interface Service {
   readonly name: string
@@ -40,6 +47,8 @@ export class Declined extends Error {
 /** Somebody outside who does things, with a ledger that is always right. */
 export class Provider {
   readonly ledger: Act[] = []
+  /** All that it was ever asked for, also what never arrived. */
+  readonly asks: Ask[] = []
   /** Called with each act: it may send a webhook. */
   onAct: (act: Act) => void = () => {}
   readonly #ports: Ports & { readonly time: number }
@@ -49,13 +58,15 @@ export class Provider {
   }
 
   act(process: Process, asked: Asked): Promise<{ readonly id: string }> {
-    const { service, subject, timeoutMs } = asked
+    const { service, key, subject, timeoutMs } = asked
+    if (process.isAlive) this.asks.push({ service, key, subject })
     return this.#ports.call({
       process,
       port: 'provider',
       words: () => `${process.name} asks for a ${service.name} for ${subject}`,
       happen: () => this.#did(asked),
-      broken: () => new Error('the line to the provider broke'),
+      broken: brokenLine,
+      adrift: brokenLine,
       until: this.#ports.time + timeoutMs,
     })
   }
@@ -70,7 +81,8 @@ export class Provider {
         const act = this.ledger.find((act) => act.key === key && act.service === service.name && act.at <= visible)
         return act === undefined ? ({ landed: false } as const) : ({ landed: true, result: { id: act.id } } as const)
       },
-      broken: () => new Error('the line to the provider broke'),
+      broken: brokenLine,
+      isTraceless: true,
     })
   }
 
@@ -81,9 +93,15 @@ export class Provider {
       (act) => act.key === key && act.service === service.name && time - act.at < (service.remembersMs ?? 0),
     )
     if (known !== undefined) return { id: known.id }
-    const act = { id: `${service.name} ${subject}`, service: service.name, key, subject, at: time }
+    const earlier = this.ledger.filter((act) => act.service === service.name && act.subject === subject).length
+    const id = `${service.name} ${subject}${earlier === 0 ? '' : `, ${earlier + 1}`}`
+    const act = { id, service: service.name, key, subject, at: time }
     this.ledger.push(act)
     this.onAct(act)
     return { id: act.id }
   }
+}
+
+function brokenLine(): Error {
+  return new Error('the line to the provider broke')
 }

@@ -60,7 +60,8 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
     const asked = new Set<string>()
     for (const asking of simulation.scenario.requests) {
       const name = `${asking.order.tenant}/${asking.order.key}`
-      if (asked.has(name)) continue
+      // Whoever sent no key cannot ask again.
+      if (asked.has(name) || asking.order.isKeyless) continue
       asked.add(name)
       const nodes = Array.from({ length: 3 }, () => 0)
       void client(`client of ${name}, who asks again`, { ...asking, nodes }, around)

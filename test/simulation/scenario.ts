@@ -23,6 +23,8 @@ export interface Scenario {
   readonly deliveries?: number
   /** An operator looks at the provider's ledger at some time and says what is there. */
   readonly operators?: number
+  /** When they look at the earliest. */
+  readonly operatorsAfterMs?: number
   /** Time that passes at some point: a retention, say. */
   readonly pauses?: readonly number[]
   readonly faults: Budget

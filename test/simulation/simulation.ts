@@ -1,5 +1,6 @@
 import { client, type Told } from './client.js'
 import { simulatedDatabase } from './database/database.js'
+import { durable } from './database/durable.js'
 import { invariants } from './invariants.js'
 import { type SimulatedNode, startNode } from './node.js'
 import { type Act, Provider } from './provider.js'
@@ -8,6 +9,7 @@ import type { Scenario, Simulation } from './scenario.js'
 import type { Chooser } from './world/choices.js'
 import { faultsOf } from './world/faults.js'
 import { newProcess } from './world/process.js'
+import { newTask } from './world/task.js'
 import { World } from './world/world.js'
 
 export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remembers'): Simulation {
@@ -23,14 +25,16 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     chooser,
     faults,
     remembers: memory === 'remembers',
+    writes: () => durable.writes,
     onStep: () => checks.step(),
     onIdle: () => {
       isRecovering = true
+      world.task = newTask()
       return recover()
     },
   })
   const provider = new Provider(world)
-  const checks = invariants({ world, database, provider, heard })
+  const checks = invariants({ world, database, provider, heard, requests: scenario.requests })
   const programs = [...new Set(scenario.requests.map(({ program }) => program))]
   const outside = world.add(newProcess('somebody'))
 
@@ -45,12 +49,18 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     return started
   }
 
+  /** What may begin when so much time has passed: all of it at once, in any order. */
+  const later = new Map<number, (() => void)[]>()
+
   /** Something that begins at some time, and that nobody waits for. */
   function sometime(words: string, begin: () => unknown, afterMs = 0): void {
-    const ask = () =>
-      void world.call({ process: outside, port: 'agenda', words: () => words, happen: () => void begin() })
+    const happen = () => {
+      world.task = newTask()
+      begin()
+    }
+    const ask = () => void world.call({ process: outside, port: 'agenda', words: () => words, happen })
     if (afterMs === 0) ask()
-    else world.clockOf(outside).after(afterMs, ask)
+    else later.set(afterMs, [...(later.get(afterMs) ?? []), ask])
   }
 
   function deliver(act: Act): void {
@@ -92,8 +102,13 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
         .catch(() => undefined)
     sometime(`the ${worker} of node ${index + 1} makes a pass`, pass, afterMs)
   }
-  for (let count = 0; count < (scenario.operators ?? 0); count++) sometime('an operator looks', testify)
+  for (let count = 0; count < (scenario.operators ?? 0); count++)
+    sometime('an operator looks', testify, scenario.operatorsAfterMs)
   for (const ms of scenario.pauses ?? []) sometime(`${ms / 1_000} s pass`, () => world.pass(ms))
+  for (const [afterMs, asks] of later)
+    world.clockOf(outside).after(afterMs, () => {
+      for (const ask of asks) ask()
+    })
   provider.onAct = (act) => {
     for (let count = 0; count < (scenario.deliveries ?? 0); count++)
       sometime(`the provider tells of ${act.id}`, () => deliver(act))

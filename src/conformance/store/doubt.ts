@@ -33,6 +33,16 @@ export const doubt: Readonly<Record<string, Show>> = {
     assert.ok(await store.settle(again, { ...settlement({ kind: 'not_landed' }), fence: again.fence }))
   },
 
+  'who looked at a doubt does not put off what evidence has settled since': async ({ store }) => {
+    const claim = await doubted(store)
+    assert.ok(await store.settle(claim, settlement({ kind: 'not_landed' })))
+    const before = await store.find(claim)
+    const seen = { generation: 1, fence: claim.fence, state: 'unknown', looks: 1 } as const
+    for (const afterMs of [undefined, 0, 60_000])
+      assert.equal(await store.postpone(claim, { ...seen, afterMs, errorCode: 'looked_too_often' }), false)
+    same(await store.find(claim), before)
+  },
+
   'a doubt that is left to a person keeps its reason, or is given another': async ({ store }) => {
     const claim = await doubted(store)
     const left = { generation: 1, fence: claim.fence, looks: 3, afterMs: undefined }

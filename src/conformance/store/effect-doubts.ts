@@ -88,6 +88,28 @@ export const effectDoubts: Readonly<Record<string, Show>> = {
     same([next.id, next.downstreamKey, next.result, next.fence], [id, downstreamKey, undefined, 2])
   },
 
+  'a doubt that did not land has not shown its key: when it was first claimed is counted anew': async (stage) => {
+    const doubtful = await inDoubt(stage)
+    await stage.effects(stage.store).resolve(doubtful, { kind: 'not_landed' })
+    same((await found(stage, doubtful)).firstStartedAt, undefined)
+  },
+
+  'a result that was recorded outweighs who says later that it did not land, and when it began stays': async (
+    stage,
+  ) => {
+    await written(stage, effect('a'))
+    const claim = await takenOne(stage)
+    const effects = stage.effects(stage.store)
+    await effects.begin(claim, effectLeaseMs)
+    await stage.at(effectLeaseMs)
+    await effects.sweep(10)
+    await effects.record(claim, result)
+    assert.equal(await effects.resolve(claim, { kind: 'not_landed' }), true)
+    const left = await found(stage, claim)
+    same({ providerId: left.providerId, result: left.result }, result)
+    same([left.state, left.firstStartedAt], ['ready', claim.firstStartedAt])
+  },
+
   'a doubt about an effect that was left to a person is due again once somebody testifies about it': async (stage) => {
     const { calls } = stage.store
     if (calls === undefined) return

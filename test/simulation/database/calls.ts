@@ -17,6 +17,7 @@ export function simulatedCalls(line: Line): CallStore {
     find: (key) =>
       line.ask({
         words: () => `looks for call ${key}`,
+        isRead: true,
         run() {
           const kept = seen(calls, key, undefined)
           if (kept === undefined) return undefined
@@ -30,6 +31,7 @@ export function simulatedCalls(line: Line): CallStore {
       const from = after === undefined ? undefined : placeAfter(after)
       const found = await line.ask({
         words: () => 'lists calls',
+        isRead: true,
         run: () =>
           allSeen(calls, undefined)
             .map(({ call }) => ({ ...call }))
@@ -44,6 +46,7 @@ export function simulatedCalls(line: Line): CallStore {
     named: (keys) =>
       line.ask({
         words: () => `reads calls ${keys}`,
+        isRead: true,
         run: () => keys.flatMap((key) => seen(calls, key, undefined)?.call ?? []).map((call) => ({ ...call })),
       }),
     testify(testimony) {
@@ -53,6 +56,7 @@ export function simulatedCalls(line: Line): CallStore {
     async testimonies(keys) {
       const said = await line.ask({
         words: () => `reads what was said about ${keys}`,
+        isRead: true,
         run: () => allSeen(testimonies, undefined).filter(({ downstreamKey }) => keys.includes(downstreamKey)),
       })
       return said.map(copyOfTestimony)

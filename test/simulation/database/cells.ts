@@ -19,6 +19,8 @@ export interface Transaction {
   stage: 'open' | 'sealed' | 'over'
   /** A statement was refused: whatever follows is, too, until something is undone. */
   isFailed: boolean
+  /** Its COMMIT is on its way, although its line broke. */
+  isAdrift: boolean
   /** What it locked and wrote, in order. */
   readonly log: Change[]
   /** The place in the log of the savepoint that it stands behind. */

@@ -41,7 +41,11 @@ export function inOneTransaction<T>(
 }
 
 export function committed(line: Line, transaction: Transaction, subject: () => string): Promise<void> {
-  return line.say(transaction, { words: () => `commits ${subject()}`, run: () => commit(transaction) })
+  return line.say(transaction, {
+    words: () => `commits ${subject()}`,
+    run: () => commit(transaction),
+    isCommit: true,
+  })
 }
 
 /** Behind a savepoint. */

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { KeptTestimony, StoredCall } from '../../../src/engine/call-store.js'
-import type { StoredEffect } from '../../../src/engine/effect-store.js'
+import type { EffectClaim, StoredEffect } from '../../../src/engine/effect-store.js'
 import type { ReceivedEvent } from '../../../src/engine/inbox-store.js'
 import type { MarkedCall } from '../../../src/engine/marked-call.js'
-import type { RecordName, StoredRecord } from '../../../src/engine/record.js'
+import type { Claim, RecordName, StoredRecord } from '../../../src/engine/record.js'
 import { canonical } from './canonical.js'
 import type { Table } from './cells.js'
 import { allSeen } from './table.js'
@@ -11,6 +11,8 @@ import { allSeen } from './table.js'
 /** What one simulated server holds, and what of it is committed, for whoever judges a run. Nothing that it gives may be changed. */
 export interface SimulatedDatabase {
   readonly tables: Tables
+  /** What was written under a claim, and over what, for whoever judges: he takes them out. */
+  readonly fencedWrites: FencedWrite[]
   newId(of: 'record' | 'effect' | 'call' | 'testimony'): number
   newTransactionId(processName: string): string
 
@@ -38,6 +40,11 @@ export interface Tables {
   readonly keyLocks: Table<string, never>
   readonly orderLocks: Table<string, never>
 }
+
+/** A write of a claim holder, and the row as it was. */
+export type FencedWrite =
+  | { readonly of: 'record'; readonly claim: Claim; readonly before: StoredRecord | undefined }
+  | { readonly of: 'effect'; readonly claim: EffectClaim; readonly before: StoredEffect | undefined }
 
 /** Each write makes another one, so that one that is the same has not been written since. */
 export interface RecordRow {
@@ -78,6 +85,7 @@ export function simulatedDatabase(): SimulatedDatabase {
   const begun = new Map<string, number>()
   return {
     tables,
+    fencedWrites: [],
     newId: (of) => ++lastIds[of],
     newTransactionId(processName) {
       const count = (begun.get(processName) ?? 0) + 1

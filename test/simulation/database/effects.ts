@@ -1,4 +1,4 @@
-import type { EffectStore, StoredEffect } from '../../../src/engine/effect-store.js'
+import type { EffectClaim, EffectStore, StoredEffect } from '../../../src/engine/effect-store.js'
 import * as transitions from '../../../src/engine/effect-transitions.js'
 import { boundedLimit } from '../../../src/engine/limit.js'
 import { HapaxError } from '../../../src/kernel/errors.js'
@@ -6,6 +6,7 @@ import { limits } from '../../../src/kernel/limits.js'
 import { inOneTransaction } from './committing.js'
 import { copyOfEffect, ownOutcome, ownResult } from './copies.js'
 import { effectBatches } from './effect-batches.js'
+import { fencedOnEffect } from './fenced.js'
 import type { Line } from './line.js'
 import type { SimulatedTx } from './simulated-tx.js'
 import { allSeen, holderOf, seen } from './table.js'
@@ -20,6 +21,8 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
 
   const one = (id: number, to: (current: StoredEffect) => StoredEffect | undefined) =>
     update(effects, id, undefined, to)
+  const own = (claim: EffectClaim, to: (current: StoredEffect) => StoredEffect | undefined) =>
+    fencedOnEffect(line, claim, undefined, one(claim.id, to))
   const changes = async (words: () => string, deed: Deed<StoredEffect | undefined>) =>
     (await line.ask({ words, ...deed })) !== undefined
   const many = async (words: () => string, deeds: readonly Deed<StoredEffect | undefined>[]) =>
@@ -27,7 +30,7 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
   const given = async (words: () => string, run: () => readonly StoredEffect[]) =>
     (await line.ask({ words, run })).map(copyOfEffect)
   const found = async (words: () => string, run: () => StoredEffect | undefined) => {
-    const effect = await line.ask({ words, run })
+    const effect = await line.ask({ words, run, isRead: true })
     return effect && copyOfEffect(effect)
   }
 
@@ -42,29 +45,29 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
     begin: (claim, leaseMs) =>
       changes(
         () => `begins effect ${claim.id}`,
-        one(claim.id, (current) => transitions.begin(current, claim, leaseMs, now())),
+        own(claim, (current) => transitions.begin(current, claim, leaseMs, now())),
       ),
     async renew(claims, leaseMs) {
       if (claims.length === 0) return []
       const renewed = await many(
         () => `renews effects ${claims.map(({ id }) => id)}`,
-        claims.map((claim) => one(claim.id, (current) => transitions.renew(current, claim, leaseMs, now()))),
+        claims.map((claim) => own(claim, (current) => transitions.renew(current, claim, leaseMs, now()))),
       )
       return renewed.map((effect) => effect !== undefined)
     },
     record(claim, result) {
-      const own = ownResult(result)
+      const mine = ownResult(result)
       return changes(
         () => `records what came of effect ${claim.id}`,
-        one(claim.id, (current) => transitions.record(current, claim, own)),
+        own(claim, (current) => transitions.record(current, claim, mine)),
       )
     },
     async settle(settlements) {
       if (settlements.length === 0) return []
-      const own = settlements.map(({ claim, outcome }) => ({ claim, outcome: ownOutcome(outcome) }))
+      const mine = settlements.map(({ claim, outcome }) => ({ claim, outcome: ownOutcome(outcome) }))
       const settled = await many(
-        () => `settles effects ${own.map(({ claim, outcome }) => `${claim.id} as ${outcome.kind}`)}`,
-        own.map(({ claim, outcome }) => one(claim.id, (current) => transitions.settle(current, claim, outcome, now()))),
+        () => `settles effects ${mine.map(({ claim, outcome }) => `${claim.id} as ${outcome.kind}`)}`,
+        mine.map(({ claim, outcome }) => own(claim, (current) => transitions.settle(current, claim, outcome, now()))),
       )
       return settled.map((effect) => effect !== undefined)
     },
@@ -78,10 +81,15 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
           const finished = await line.say(transaction, {
             words: () => `finishes effect ${claim.id}`,
             // That it is done already is no error on its own, but here the rows of the application would commit twice.
-            ...update(effects, claim.id, transaction, (current) => {
-              const next = transitions.settle(current, claim, outcome, now())
-              return next === current ? undefined : next
-            }),
+            ...fencedOnEffect(
+              line,
+              claim,
+              transaction,
+              update(effects, claim.id, transaction, (current) => {
+                const next = transitions.settle(current, claim, outcome, now())
+                return next === current ? undefined : next
+              }),
+            ),
           })
           if (finished === undefined) throw new HapaxError('claim_lost')
           return { value: undefined, isCommitted: () => isDone(claim.id, claim.fence) }
@@ -105,13 +113,13 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
     postpone: (claim, plan) =>
       changes(
         () => `postpones effect ${claim.id}`,
-        one(claim.id, (current) => transitions.postpone(current, claim, plan, now())),
+        own(claim, (current) => transitions.postpone(current, claim, plan, now())),
       ),
     resolve(claim, evidence) {
-      const own = evidence.kind === 'landed' ? { kind: evidence.kind, ...ownResult(evidence) } : evidence
+      const mine = evidence.kind === 'landed' ? { kind: evidence.kind, ...ownResult(evidence) } : evidence
       return changes(
         () => `resolves effect ${claim.id} as ${evidence.kind}`,
-        one(claim.id, (current) => transitions.resolve(current, claim, own, now())),
+        own(claim, (current) => transitions.resolve(current, claim, mine, now())),
       )
     },
 
@@ -188,6 +196,7 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
   function isDone(id: number, fence: number): Promise<boolean> {
     return line.ask({
       words: () => `looks what became of effect ${id}`,
+      isRead: true,
       waitsFor: () => holderOf(effects, id, undefined),
       run() {
         const effect = seen(effects, id, undefined)

@@ -5,7 +5,7 @@ import { canonical } from './canonical.js'
 import type { Transaction, WaitsFor } from './cells.js'
 import type { SimulatedDatabase } from './database.js'
 import { brokenLine, isServerError, serverError } from './server-error.js'
-import { failed, isDeadlock, newTransaction, rollBack } from './transaction.js'
+import { dropAdrift, failed, isDeadlock, newTransaction, rollBack } from './transaction.js'
 
 /** One statement: it waits while somebody is in its way, and then runs in one instant. */
 export interface Statement<T> {
@@ -13,6 +13,10 @@ export interface Statement<T> {
   readonly words: () => string
   readonly waitsFor?: WaitsFor
   readonly run: () => T
+  /** It ends its transaction. */
+  readonly isCommit?: true
+  /** It changes nothing, and locks nothing. */
+  readonly isRead?: true
 }
 
 /** How one node talks to the database. */
@@ -51,6 +55,9 @@ export function lineOf(database: SimulatedDatabase, ports: Ports, process: Proce
           isReady: () => waitsFor() === undefined,
           happen: () => (waitsFor() === undefined ? ran(statement) : refused(serverError('40P01'))),
           broken: brokenLine,
+          adrift: brokenLine,
+          isTraceless: statement.isRead ?? false,
+          cancel: { isPossible: always, happen: () => refused(serverError('57014')) },
           digest: canonical,
         })
         return given(outcome)
@@ -71,12 +78,35 @@ export function lineOf(database: SimulatedDatabase, ports: Ports, process: Proce
           const blocker = transaction.done === turn ? waitsFor() : transaction
           return blocker === undefined || (blocker !== transaction && isDeadlock(transaction, blocker))
         },
-        happen: () => said(transaction, statement),
+        happen() {
+          const outcome = said(transaction, statement)
+          if (outcome.kind === 'refused' && transaction.isAdrift) dropAdrift(transaction)
+          return outcome
+        },
         broken() {
           const error = brokenLine()
           rollBack(transaction)
           transaction.lose(error)
           return error
+        },
+        isTraceless: !statement.isCommit,
+        ...(statement.isCommit && {
+          // A COMMIT that was sent is on its way: nobody but the server ends the transaction from here on.
+          adrift() {
+            transaction.isAdrift = true
+            open.delete(transaction)
+            const error = brokenLine()
+            transaction.lose(error)
+            return error
+          },
+        }),
+        cancel: {
+          isPossible: () => transaction.stage !== 'over' && transaction.done === turn,
+          happen() {
+            transaction.done++
+            failed(transaction)
+            return refused(serverError('57014'))
+          },
         },
         digest: canonical,
       })
@@ -117,6 +147,10 @@ function refused(error: Error): { readonly kind: 'refused'; readonly error: Erro
 function given<T>(outcome: Outcome<T>): T {
   if (outcome.kind === 'refused') throw outcome.error
   return outcome.value
+}
+
+function always(): boolean {
+  return true
 }
 
 function nobody(): undefined {

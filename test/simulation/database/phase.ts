@@ -7,6 +7,7 @@ import type { Transaction } from './cells.js'
 import { inOneTransaction } from './committing.js'
 import { ownWrite } from './copies.js'
 import { addressOf, type RecordRow } from './database.js'
+import { fencedOn } from './fenced.js'
 import type { Line } from './line.js'
 import { inserting } from './outbox-deeds.js'
 import { named } from './record-table.js'
@@ -42,6 +43,7 @@ export function isCommitted(line: Line, claim: Claim, { id }: Transaction): Prom
   const address = addressOf(claim)
   return line.ask({
     words: () => `looks what became of ${named(claim)}`,
+    isRead: true,
     waitsFor: () => holderOf(keyLocks, address, undefined) ?? holderOf(records, address, undefined),
     run() {
       const row = seen(records, address, undefined)
@@ -65,7 +67,7 @@ function fencedWrite(
   })
   const mark = marking(line, write.kind === 'checkpoint' ? write.call : undefined, by)
   const outbox = inserting(line, claim.scope, effects, by)
-  return {
+  return fencedOn(line, claim, by, {
     waitsFor: () => updating.waitsFor() ?? outbox.waitsFor() ?? mark.waitsFor(),
     run() {
       const row = updating.run()
@@ -74,5 +76,5 @@ function fencedWrite(
       mark.run(row.record)
       return { expiresAt: row.record.expiresAt }
     },
-  }
+  })
 }

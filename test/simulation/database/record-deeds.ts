@@ -8,6 +8,7 @@ import type { Found } from '../../../src/stores/postgres/arguments.js'
 import type { Inserted } from '../../../src/stores/postgres/record-table.js'
 import { marking } from './call-deeds.js'
 import { addressOf, type RecordRow } from './database.js'
+import { fencedOn } from './fenced.js'
 import { forgetRecord } from './hanging.js'
 import type { Line } from './line.js'
 import { type By, holderOf, inserterOf, put, seen } from './table.js'
@@ -48,12 +49,12 @@ export function recordDeeds(line: Line, by: By) {
         },
       }
     },
-    find(name: RecordName): Deed<Found | undefined> {
+    find(name: RecordName): Deed<Sought | undefined> {
       return {
         waitsFor: () => undefined,
         run() {
           const row = seen(records, addressOf(name), by)
-          return row && { ...row, revision: '', now: now() }
+          return row && { ...row, revision: '', now: now(), sought: name }
         },
       }
     },
@@ -63,19 +64,19 @@ export function recordDeeds(line: Line, by: By) {
         record === found.record ? written(next()) : undefined,
       )
       const mark = marking(line, call, by)
-      return {
+      return fencedOn(line, soughtIn(found), by, {
         waitsFor: () => updating.waitsFor() ?? mark.waitsFor(),
         run() {
           const row = updating.run()
           if (row !== undefined) mark.run(row.record)
           return row
         },
-      }
+      })
     },
     remove(found: Found): Deed<boolean> {
       const address = addressOf(found.record)
       const isSame = () => seen(records, address, by)?.record === found.record
-      return {
+      return fencedOn(line, soughtIn(found), by, {
         waitsFor: () => (isSame() ? holderOf(records, address, by) : undefined),
         run() {
           const isRemoved = isSame()
@@ -84,20 +85,31 @@ export function recordDeeds(line: Line, by: By) {
           forgetRecord(line, found.record, 'stay')
           return true
         },
-      }
+      })
     },
     renew(claim: Claim, leaseMs: number): Deed<RecordRow | undefined> {
-      return update(records, addressOf(claim), by, ({ record, committedIn }) => {
+      const renewing = update<string, RecordRow>(records, addressOf(claim), by, ({ record, committedIn }) => {
         const next = transitions.renew(record, claim, leaseMs, now())
         return next && { record: next, committedIn }
       })
+      return fencedOn(line, claim, by, renewing)
     },
     /** What is complete already is left to whoever judges. */
     complete(claim: Claim, completion: Completion): Deed<RecordRow | undefined> {
-      return update(records, addressOf(claim), by, ({ record }) => {
+      const completing = update<string, RecordRow>(records, addressOf(claim), by, ({ record }) => {
         const next = transitions.complete(record, claim, completion, now())
         return next === record ? undefined : written(next)
       })
+      return fencedOn(line, claim, by, completing)
     },
   }
+}
+
+/** What was found, and under which name: a holder looks for what it holds by its claim. */
+interface Sought extends Found {
+  readonly sought: RecordName
+}
+
+function soughtIn(found: Found): RecordName {
+  return (found as Sought).sought
 }

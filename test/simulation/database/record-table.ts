@@ -9,11 +9,12 @@ import { recordDeeds } from './record-deeds.js'
 export function simulatedRecordTable(line: Line): Omit<RecordTable, 'lock' | 'create'> {
   const deeds = recordDeeds(line, undefined)
   const batches = recordBatches(line)
-  const look = <T>(words: () => string, run: () => T) => line.ask({ words, run })
+  const change = <T>(words: () => string, run: () => T) => line.ask({ words, run })
+  const look = <T>(words: () => string, run: () => T) => line.ask({ words, run, isRead: true })
 
   return {
     insert: (reservation) => line.ask({ words: () => `reserves ${named(reservation)}`, ...deeds.insert(reservation) }),
-    find: (name) => line.ask({ words: () => `reads ${named(name)}`, ...deeds.find(name) }),
+    find: (name) => line.ask({ words: () => `reads ${named(name)}`, isRead: true, ...deeds.find(name) }),
     async write(found, next, call) {
       const words = () => `writes ${named(next)} as ${next.state}`
       return writtenIn(await line.ask({ words, ...deeds.write(found, () => next, call) }))
@@ -27,7 +28,7 @@ export function simulatedRecordTable(line: Line): Omit<RecordTable, 'lock' | 'cr
       return row && { expiresAt: row.record.expiresAt, ...writtenIn(row) }
     },
     sweep: (limit) =>
-      look(
+      change(
         () => `sweeps up to ${limit} records`,
         () => batches.sweep(limit),
       ),
@@ -37,17 +38,17 @@ export function simulatedRecordTable(line: Line): Omit<RecordTable, 'lock' | 'cr
         () => batches.interrupted(query),
       ),
     doubts: (query) =>
-      look(
+      change(
         () => `takes up to ${query.limit} doubts`,
         () => batches.doubts(query),
       ),
     bury: (limit) =>
-      look(
+      change(
         () => `buries up to ${limit} records`,
         () => batches.bury(limit),
       ),
     forget: (limit) =>
-      look(
+      change(
         () => `forgets up to ${limit} tombstones`,
         () => batches.forget(limit),
       ),

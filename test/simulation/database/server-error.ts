@@ -7,6 +7,7 @@ const says = {
   '23505': 'duplicate key value violates unique constraint',
   '25P02': 'current transaction is aborted, commands ignored until end of transaction block',
   '40P01': 'deadlock detected',
+  '57014': 'canceling statement due to statement timeout',
 } as const
 
 /** What a driver says when the line breaks. */

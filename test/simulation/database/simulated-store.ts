@@ -2,6 +2,7 @@ import type { CallStore } from '../../../src/engine/call-store.js'
 import { copyOfRecord } from '../../../src/engine/copies.js'
 import type { EffectStore } from '../../../src/engine/effect-store.js'
 import type { InboxStore } from '../../../src/engine/inbox-store.js'
+import type { RecordName } from '../../../src/engine/record.js'
 import type { DatabaseStore, Store } from '../../../src/engine/store.js'
 import { postgresSteps } from '../../../src/stores/postgres/steps.js'
 import type { Ports } from '../world/port-call.js'
@@ -54,11 +55,11 @@ export function simulatedStore(database: SimulatedDatabase, ports: Ports, proces
     release: steps.release,
     fail: steps.fail,
     doubt: steps.doubt,
-    settle: (name, settlement) => steps.settle(name, ownSettlement(settlement)),
+    settle: (name, settlement) => steps.settle(nameOf(name), ownSettlement(settlement)),
     sweep: async (limit) => (await steps.sweep(limit)).map(copyOfRecord),
     interrupted: async (query) => (await steps.interrupted(query)).map(copyOfRecord),
     doubts: async (query) => (await steps.doubts(query)).map(copyOfRecord),
-    postpone: steps.postpone,
+    postpone: (name, plan) => steps.postpone(nameOf(name), plan),
     reap: steps.reap,
     async find(name) {
       const record = await steps.find(name)
@@ -83,4 +84,9 @@ export function simulatedStore(database: SimulatedDatabase, ports: Ports, proces
       }
     },
   }
+}
+
+/** Whoever says what became of a record holds no claim on it, even if he names it by one. */
+function nameOf({ scope, key }: RecordName): RecordName {
+  return { scope, key }
 }

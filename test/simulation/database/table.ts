@@ -1,5 +1,6 @@
 import { invariant } from '../../../src/kernel/errors.js'
 import type { Cell, Table, Transaction } from './cells.js'
+import { durable } from './durable.js'
 
 /** Who reads or writes: a transaction, or a statement by itself. */
 export type By = Transaction | undefined
@@ -50,6 +51,7 @@ export function held<K, V>(table: Table<K, V>, key: K, by: Transaction): Cell<V>
 function putAtOnce<K, V>(table: Table<K, V>, key: K, next: V | undefined): void {
   const cell = table.get(key)
   invariant(cell?.holder === undefined, 'a row is locked by one transaction')
+  durable.writes++
   if (next === undefined) table.delete(key)
   else if (cell === undefined) table.set(key, { committed: next, holder: undefined, pending: undefined })
   else cell.committed = next

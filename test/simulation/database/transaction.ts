@@ -1,4 +1,5 @@
 import type { Cell, Table, Transaction } from './cells.js'
+import { durable } from './durable.js'
 
 export function newTransaction(id: string, onEnd: () => void): Transaction {
   let lose: Transaction['lose'] = () => undefined
@@ -6,22 +7,41 @@ export function newTransaction(id: string, onEnd: () => void): Transaction {
     lose = reject
   })
   lost.catch(() => undefined)
-  return { id, stage: 'open', isFailed: false, log: [], savepoint: 0, statements: [], done: 0, lost, lose, onEnd }
+  return {
+    id,
+    stage: 'open',
+    isFailed: false,
+    isAdrift: false,
+    log: [],
+    savepoint: 0,
+    statements: [],
+    done: 0,
+    lost,
+    lose,
+    onEnd,
+  }
 }
 
 export function commit(transaction: Transaction): void {
   end(transaction)
   for (const { table, key, cell } of transaction.log) {
     if (cell.holder !== transaction) continue
+    if (cell.committed !== cell.pending) durable.writes++
     cell.committed = cell.pending
     letGo(table, key, cell)
   }
 }
 
 export function rollBack(transaction: Transaction): void {
-  if (transaction.stage === 'over') return
+  if (transaction.stage === 'over' || transaction.isAdrift) return
   end(transaction)
   undoTo(transaction, 0)
+}
+
+/** Its COMMIT has arrived, and is refused. */
+export function dropAdrift(transaction: Transaction): void {
+  transaction.isAdrift = false
+  rollBack(transaction)
 }
 
 /** A statement was refused: what came after the last savepoint is undone at once, and nobody waits for it any more. */

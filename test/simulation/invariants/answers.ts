@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Order } from '../application.js'
-import { type Told, textOf } from '../client.js'
+import { type Sent, type Told, textOf } from '../client.js'
 import { demand } from '../violation.js'
 
 /** What is sent is durable by then, and is about the request that it answers. */
@@ -15,24 +15,42 @@ export function judgeSent(order: Order, status: number, body: string, record: St
   demand(said.amount === order.amount, () => `${name} was sent the answer to another request`)
 }
 
-/** Whoever asks after an answer was heard gets the same, or no answer now: never a conflict, and never another. */
-export function judgeHeard(told: Told, earlier: readonly Told[], generationOf: (order: Order) => number): void {
+/**
+ * To its clients a key is a register that is written once: every two answers are the same, whoever asks after one was heard
+ * gets it, or no answer now, never a conflict and never a mismatch; and nobody gets an answer from before the last one.
+ */
+export function judgeHeard(told: Told, earlier: readonly Told[]): void {
   const { reply, order } = told
   if (reply === 'lost') return
   const name = `${order.tenant}/${order.key}`
+  if (order.isKeyless) demand(!reply.isReplay && reply.status !== 422, () => `${name} met a request that it is not`)
   for (const [index, before] of earlier.entries()) {
-    if (before.reply === 'lost' || !isAnswer(before.reply.status) || !isSameRequest(before, told)) continue
-    if (isAnswer(reply.status))
-      demand(before.reply.body === reply.body || generationOf(order) > 1, () => `${name} got two different answers`)
-    else if (index < told.sentAfter) demand(reply.status !== 409, () => `${name} had an answer, and then a conflict`)
+    if (before.reply === 'lost' || !isAnswer(before.reply.status) || !isSameKey(before, told)) continue
+    const isAfter = index < told.sentAfter
+    if (isAfter && isAnswer(reply.status))
+      demand(reply.epoch >= before.reply.epoch, () => `${name} got an answer from before the last one`)
+    if (reply.epoch !== before.reply.epoch) continue
+    if (isAnswer(reply.status)) demand(isSame(before.reply, reply), () => `${name} got two different answers`)
+    else if (isAfter && before.order.amount === order.amount)
+      demand(reply.status !== 409 && reply.status !== 422, () => `${name} had an answer, and then a ${reply.status}`)
   }
+}
+
+/** Only who meets another request under its key is told so. */
+export function judgeMismatch({ order, reply }: Told, requests: readonly { readonly order: Order }[]): void {
+  if (reply === 'lost' || reply.status !== 422) return
+  const isMet = requests.some((one) => isSameKey(one, { order }) && one.order.amount !== order.amount)
+  demand(isMet, () => `${order.tenant}/${order.key} is told of another request that nobody sent`)
+}
+
+function isSame(one: Sent, other: Sent): boolean {
+  return one.status === other.status && one.body === other.body
 }
 
 export function isAnswer(status: number): boolean {
   return status < 400 || status === 402
 }
 
-function isSameRequest(one: Told, other: Told): boolean {
-  const { tenant, key, amount } = one.order
-  return tenant === other.order.tenant && key === other.order.key && amount === other.order.amount
+function isSameKey(one: Pick<Told, 'order'>, other: Pick<Told, 'order'>): boolean {
+  return one.order.tenant === other.order.tenant && one.order.key === other.order.key
 }

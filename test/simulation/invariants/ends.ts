@@ -13,6 +13,7 @@ const results: Readonly<Record<Program, { readonly acts: readonly string[]; read
 }
 
 export interface World {
+  /** Those of its lives, where a key has had several. */
   readonly ledger: readonly Act[]
   /** Whether this row has committed. */
   hasRow(table: string, id: string): boolean
@@ -24,7 +25,8 @@ export function judgeEnd(program: Program, record: StoredRecord, { ledger, hasRo
   const { acts, rows } = results[program]
   const isDone = record.answer?.kind === 'kept' && record.answer.status === 201
   const times = (service: string) => ledger.filter((act) => act.service === service && act.subject === subject).length
-  if (record.state === 'unknown') return
+  // Of what nobody knows nothing is demanded, nor of what nobody remembers.
+  if (record.state === 'unknown' || record.state === 'expired') return
   for (const service of acts) {
     const count = times(service)
     demand(count === (isDone ? 1 : 0), () => `${subject} is ${stateOf(record)}, and there are ${count} of ${service}`)

@@ -1,36 +1,14 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
-import type { RecordRow, SimulatedDatabase } from '../database/database.js'
+import type { SimulatedDatabase } from '../database/database.js'
 import { demand } from '../violation.js'
+import { type Change, rowChanges } from './row-changes.js'
 
-/** What a committed change made of a record: `undefined` where there was none, or is none any more. */
-export interface RecordChange {
-  readonly before: StoredRecord | undefined
-  readonly after: StoredRecord | undefined
-}
+export type RecordChange = Change<StoredRecord>
 
-/** Gives what has been committed since it was last asked. Each write makes another row, so that the rows tell. */
+/** What has been committed of records since it was last asked. */
 export function recordChanges({ tables }: SimulatedDatabase): () => readonly RecordChange[] {
-  const last = new Map<string, RecordRow>()
-  return () => {
-    const changes: RecordChange[] = []
-    let known = 0
-    for (const [name, { committed }] of tables.records) {
-      const before = last.get(name)
-      if (committed !== undefined) known++
-      if (before === committed) continue
-      changes.push({ before: before?.record, after: committed?.record })
-      if (committed === undefined) last.delete(name)
-      else last.set(name, committed)
-    }
-    // Asked at every step: only if one is gone is it worth to look which.
-    if (last.size === known) return changes
-    for (const [name, before] of last) {
-      if (tables.records.has(name)) continue
-      changes.push({ before: before.record, after: undefined })
-      last.delete(name)
-    }
-    return changes
-  }
+  const take = rowChanges(tables.records)
+  return () => take().map(({ before, after }) => ({ before: before?.record, after: after?.record }))
 }
 
 /**

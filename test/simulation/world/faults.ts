@@ -5,6 +5,8 @@ export type Fault =
   | 'none'
   | 'break_before'
   | 'break_after'
+  | 'break_meanwhile'
+  | 'cancel'
   | 'crash_before'
   | 'crash_after'
   | 'crash_meanwhile'
@@ -18,6 +20,10 @@ export type Fault =
 export interface Budget {
   /** A line breaks: the request or the reply is lost. */
   readonly breaks?: number
+  /** A line breaks while the request is on its way: it happens when whoever sent it has long been told that it was lost. */
+  readonly drifts?: number
+  /** The server cancels a statement that takes too long, or waits for too long. */
+  readonly cancels?: number
   /** A process ends, before, after or while what it asked for happens. */
   readonly crashes?: number
   /** A reply is on its way for as long as it likes. */
@@ -34,6 +40,8 @@ const kindOf = {
   none: undefined,
   break_before: 'breaks',
   break_after: 'breaks',
+  break_meanwhile: 'drifts',
+  cancel: 'cancels',
   crash_before: 'crashes',
   crash_after: 'crashes',
   crash_meanwhile: 'crashes',
@@ -69,23 +77,28 @@ export function faultsOf(budget: Budget): Faults & { readonly budget: Budget } {
   }
 }
 
-/** The ways in which this call may end, the usual one first. */
-export function faultsFor({ process, port, broken }: PortCall<unknown>, faults: Faults): readonly Fault[] {
-  // Asked at every step: nothing is made here but the list.
+/** The ways in which this call may end, the usual one first. `isFirst`: of those of its process. */
+export function faultsFor(call: PortCall<unknown>, faults: Faults, isFirst: boolean): readonly Fault[] {
+  const { process, port, broken, adrift, cancel, isTraceless = false, isUnheeded = false } = call
   const ways: Fault[] = ['none']
-  if (broken !== undefined) {
-    if (faults.left('break_before') > 0) ways.push('break_before', 'break_after')
-    if (faults.left('late_reply') > 0) ways.push('late_reply')
+  const add = (fault: Fault) => {
+    if (faults.left(fault) > 0) ways.push(fault)
   }
+  // Of ways that come to the same there is one.
+  const mayDrift = adrift !== undefined && !isTraceless
+  if (broken !== undefined) add('break_before')
+  if (broken !== undefined && !isTraceless && !isUnheeded) add('break_after')
+  if (broken !== undefined && !isUnheeded) add('late_reply')
+  if (mayDrift) add('break_meanwhile')
+  if (cancel?.isPossible()) add('cancel')
   if (process.kind === 'node') {
-    if (faults.left('crash_before') > 0) {
-      ways.push('crash_before', 'crash_after')
-      if (port !== 'agenda' && broken !== undefined) ways.push('crash_meanwhile')
-    }
-    if (faults.left('freeze') > 0) ways.push('freeze')
-    if (faults.left('wall_jump') > 0) ways.push('wall_jump')
+    if (isFirst) add('crash_before')
+    if (!isTraceless) add('crash_after')
+    if (mayDrift) add('crash_meanwhile')
+    add('freeze')
+    add('wall_jump')
   }
-  if (port === 'store' && faults.left('clock_jump') > 0) ways.push('clock_jump')
+  if (port === 'store') add('clock_jump')
   return ways
 }
 
@@ -100,6 +113,10 @@ export function words(call: Pick<PortCall<unknown>, 'words' | 'process'>, fault:
       return `${usual}: the line breaks before it happens`
     case 'break_after':
       return `${usual}: it happens, and its reply is lost`
+    case 'break_meanwhile':
+      return `${usual}: the line breaks while it is on its way`
+    case 'cancel':
+      return `${usual}: the server cancels it`
     case 'crash_before':
       return `${usual}: ${name} crashes before it happens`
     case 'crash_after':

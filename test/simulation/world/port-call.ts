@@ -14,6 +14,16 @@ export interface PortCall<T> {
   readonly happen: () => T
   /** What the caller is told when the line breaks. Without it, the line does not break. */
   readonly broken?: () => Error
+  /** The same where the request is on its way, and will arrive. Without it, it never is. */
+  readonly adrift?: () => Error
+  /** It leaves nothing behind when the line breaks: that its reply was lost is as if it had not happened. */
+  readonly isTraceless?: boolean
+  /** Nothing depends on when it happens: of all schedules, those in which it happens at once are as good as any. */
+  readonly isUrgent?: boolean
+  /** Nobody waits for its reply. */
+  readonly isUnheeded?: true
+  /** The server may end it instead: what it says then, and whether it has begun with it. */
+  readonly cancel?: { readonly isPossible: () => boolean; readonly happen: () => T }
   /** The world's time after which it can no longer happen: nothing is on its way to a provider for ever. */
   readonly until?: number
   /** What the caller learns, in short, for telling runs apart. */

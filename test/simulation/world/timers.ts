@@ -1,4 +1,5 @@
 import type { Process } from './process.js'
+import type { Task } from './task.js'
 
 export interface Timer {
   readonly at: number
@@ -6,6 +7,8 @@ export interface Timer {
   readonly callback: () => void
   /** It keeps no world alive that has nothing else to do. */
   readonly isWeak: boolean
+  /** On whose behalf it was set. */
+  readonly task: Task | undefined
 }
 
 /** All timers of a world, few at any time. */

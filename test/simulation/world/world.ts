@@ -3,6 +3,7 @@ import { type Chooser, usual } from './choices.js'
 import { type Fault, type Faults, faultsFor, words } from './faults.js'
 import type { PortCall, Ports } from './port-call.js'
 import { newProcess, type Process, remembered, stateOf, wordsOf } from './process.js'
+import type { Task } from './task.js'
 import { type Timer, timers } from './timers.js'
 
 /** How long a process is stopped for, or a clock jumps: longer than any lease. */
@@ -16,6 +17,7 @@ interface Pending {
   readonly call: PortCall<unknown>
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
+  readonly task: Task | undefined
 }
 
 export interface WorldOptions {
@@ -27,6 +29,8 @@ export interface WorldOptions {
   readonly onIdle?: () => boolean
   /** Called after each step, with all that followed from it. */
   readonly onStep?: () => void
+  /** How many rows have been changed for good so far: what a call adds to it is written by its task. */
+  readonly writes?: () => number
   /** Keeps in short what each process was told. */
   readonly remembers?: boolean
 }
@@ -43,6 +47,8 @@ export class World implements Ports {
   /** How much the database's clock has jumped. */
   databaseJumpMs = 0
   steps = 0
+  /** On whose behalf everything runs until the next step: what follows from a call is done for whoever made it. */
+  task: Task | undefined
   readonly processes: Process[] = []
   readonly #options: WorldOptions
   #chooser: Chooser
@@ -61,7 +67,7 @@ export class World implements Ports {
   call<T>(call: PortCall<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       // What a dead process still does is nowhere.
-      if (call.process.isAlive) this.#pending.push({ call, resolve, reject } as unknown as Pending)
+      if (call.process.isAlive) this.#pending.push({ call, resolve, reject, task: this.task } as unknown as Pending)
     })
   }
 
@@ -71,7 +77,7 @@ export class World implements Ports {
       now: () => beginning + this.time + process.wallOffsetMs,
       elapsed: () => this.time,
       after: (ms, callback, how) =>
-        this.#timers.add({ at: this.time + ms, process, callback, isWeak: how === 'weakly' }),
+        this.#timers.add({ at: this.time + ms, process, callback, isWeak: how === 'weakly', task: this.task }),
     }
   }
 
@@ -85,21 +91,27 @@ export class World implements Ports {
     const timer = this.#timers.next()
     const { faults } = this.#options
     const chooser = this.#chooser
+    // What waits for a lock may be cancelled.
+    const isUrgent = ready[0]?.call.isUrgent === true && this.#options.remembers === true
+    const waiting = faults.left('cancel') > 0 && !isUrgent ? this.#pending.filter(isCancellable) : []
     // Time may pass although something could happen: that something is slow.
-    const mayPass = timer !== undefined && ready.length > 0 && faults.left('haste') > 0
-    if (ready.length === 0) return this.#passed(timer)
-    const index = chooser.what(ready.length + (mayPass ? 1 : 0))
-    const chosen = ready[index]
+    const mayPass = timer !== undefined && ready.length > 0 && faults.left('haste') > 0 && !isUrgent
+    if (ready.length + waiting.length === 0) return this.#passed(timer)
+    const index = chooser.what(ready.length + waiting.length + (mayPass ? 1 : 0))
+    const chosen = ready[index] ?? waiting[index - ready.length]
     if (chosen === undefined) {
       faults.take('haste')
       return this.#passed(timer)
     }
-    const ways = faultsFor(chosen.call, faults)
+    this.task = chosen.task
+    const ways = index < ready.length ? faultsFor(chosen.call, faults, isFirst(ready, index)) : (['cancel'] as const)
     const way = ways[chooser.how(ways.length)] ?? 'none'
     faults.take(way)
     this.#pending.splice(this.#pending.indexOf(chosen), 1)
     if (chooser !== usual) this.trace.push(() => words(chosen.call, way))
+    const before = this.#options.writes?.() ?? 0
     this.#happens(chosen, way)
+    if (chosen.task !== undefined) chosen.task.writes += (this.#options.writes?.() ?? 0) - before
     return 'more'
   }
 
@@ -134,12 +146,6 @@ export class World implements Ports {
     return JSON.stringify([this.time, this.databaseJumpMs, faults, this.processes.map(stateOf), pending])
   }
 
-  #ready(): readonly Pending[] {
-    const ready: Pending[] = []
-    for (const pending of this.#pending) if (pending.call.isReady?.() ?? true) ready.push(pending)
-    return ready
-  }
-
   #happens(pending: Pending, way: Fault): void {
     const { call, resolve, reject } = pending
     // Nearly always: so it makes nothing that only what goes wrong needs.
@@ -147,12 +153,16 @@ export class World implements Ports {
     else this.#goesWrong(pending, way)
   }
 
-  #goesWrong({ call, resolve, reject }: Pending, way: Exclude<Fault, 'none'>): void {
+  #goesWrong({ call, resolve, reject, task }: Pending, way: Exclude<Fault, 'none'>): void {
     const { process } = call
     const tell = () => this.#reply(process, happened(call, resolve, reject))
-    const breakLine = () => {
-      const error = call.broken?.()
+    const tellBroken = (error: Error | undefined) =>
       this.#reply(process, { tell: () => reject(error), learned: () => 'broken' })
+    const breakLine = () => tellBroken(call.broken?.())
+    // The request is on its way, and arrives when nobody waits for it any more.
+    const driftsOn = () => {
+      const { broken: _, adrift: __, cancel: ___, ...others } = call
+      this.#pending.push({ call: { ...others, process: ghost }, resolve: nobody, reject: nobody, task })
     }
     switch (way) {
       case 'break_before':
@@ -162,6 +172,15 @@ export class World implements Ports {
         happened(call, resolve, reject)
         breakLine()
         break
+      case 'break_meanwhile':
+        tellBroken((call.adrift ?? call.broken)?.())
+        driftsOn()
+        break
+      case 'cancel': {
+        const { cancel } = call
+        if (cancel !== undefined) this.#reply(process, happened({ ...call, happen: cancel.happen }, resolve, reject))
+        break
+      }
       case 'crash_before':
         this.crash(process)
         break
@@ -169,17 +188,15 @@ export class World implements Ports {
         happened(call, resolve, reject)
         this.crash(process)
         break
-      case 'crash_meanwhile': {
+      case 'crash_meanwhile':
+        call.adrift?.()
         this.crash(process)
-        // The request is on its way, and arrives when nobody waits for it any more.
-        const { broken: _, ...others } = call
-        this.#pending.push({ call: { ...others, process: ghost }, resolve: nobody, reject: nobody })
+        driftsOn()
         break
-      }
       case 'late_reply': {
         const reply = happened(call, resolve, reject)
         const late = replyOf(call, () => this.#reply(process, reply))
-        this.#pending.push({ call: late, resolve: nobody, reject: nobody })
+        this.#pending.push({ call: late, resolve: nobody, reject: nobody, task })
         break
       }
       case 'freeze':
@@ -199,12 +216,19 @@ export class World implements Ports {
     }
   }
 
+  /** What can happen now. Where every schedule is run, nobody waits for another order of what has none. */
+  #ready(): readonly Pending[] {
+    const ready = this.#pending.filter(({ call }) => call.isReady?.() ?? true)
+    const urgent = this.#options.remembers ? ready.find(({ call }) => call.isUrgent) : undefined
+    return urgent === undefined ? ready : [urgent]
+  }
+
   /** A process that is stopped hears of it when it goes on. */
   #reply(process: Process, replied: Replied): void {
     if (process.frozenUntil <= this.time) this.#tell(process, replied)
     else {
       const callback = () => this.#tell(process, replied)
-      this.#timers.add({ at: process.frozenUntil, process, callback, isWeak: false })
+      this.#timers.add({ at: process.frozenUntil, process, callback, isWeak: false, task: this.task })
     }
   }
 
@@ -220,6 +244,7 @@ export class World implements Ports {
     const before = this.time
     this.time = Math.max(this.time, timer.at, process.frozenUntil)
     this.#timers.remove(timer)
+    this.task = timer.task
     const passedMs = this.time - before
     if (passedMs > 0 && this.#chooser !== usual) this.trace.push(() => `${passedMs / 1_000} s pass`)
     if (this.#options.remembers) process.told = remembered(process.told, this.time, 'timer')
@@ -249,6 +274,16 @@ function happened(call: PortCall<unknown>, resolve: Pending['resolve'], reject: 
   } catch (error) {
     return { tell: () => reject(error), learned: () => wordsOf(error) }
   }
+}
+
+/** Whether a process crashes before this call of its or before another one is the same. */
+function isFirst(ready: readonly Pending[], index: number): boolean {
+  return ready.findIndex(({ call }) => call.process === ready[index]?.call.process) === index
+}
+
+/** A statement that the server has begun with, and that waits. */
+function isCancellable({ call }: Pending): boolean {
+  return call.isReady?.() === false && (call.cancel?.isPossible() ?? false)
 }
 
 /** Whose requests are on their way after it has crashed. */

@@ -1,0 +1,32 @@
+import type { EffectClaim } from '../../../src/engine/effect-store.js'
+import type { Claim, RecordName } from '../../../src/engine/record.js'
+import { addressOf } from './database.js'
+import type { Line } from './line.js'
+import { type By, seen } from './table.js'
+import type { Deed } from './update.js'
+
+/** The same, and if anything is written, it is written down under which claim. */
+export function fencedOn<T>({ database }: Line, name: RecordName | Claim, by: By, deed: Deed<T>): Deed<T> {
+  if (!('fence' in name)) return deed
+  return {
+    waitsFor: deed.waitsFor,
+    run() {
+      const before = seen(database.tables.records, addressOf(name), by)?.record
+      const written = deed.run()
+      if (written) database.fencedWrites.push({ of: 'record', claim: name, before })
+      return written
+    },
+  }
+}
+
+export function fencedOnEffect<T>({ database }: Line, claim: EffectClaim, by: By, deed: Deed<T>): Deed<T> {
+  return {
+    waitsFor: deed.waitsFor,
+    run() {
+      const before = seen(database.tables.effects, claim.id, by)
+      const written = deed.run()
+      if (written) database.fencedWrites.push({ of: 'effect', claim, before })
+      return written
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import type { StoredRecord } from '../../../src/engine/record.js'
+import { subjectOf } from '../application.js'
+import type { Ask } from '../provider.js'
+import { demand } from '../violation.js'
+
+/** What is known about whether something landed. */
+export interface Known {
+  readonly records: () => readonly StoredRecord[]
+  /** How often it was found out of the effect with this downstream key that it had not landed. */
+  readonly notLanded: (downstreamKey: string) => number
+}
+
+/** A provider that honours no keys is never asked blindly again: each time but the first it is known that the last did not land. */
+export function judgeAsk({ service, key, subject }: Ask, earlier: number, known: Known): void {
+  if (service.remembersMs !== undefined || earlier === 0) return
+  const record = known
+    .records()
+    .find((one) => subjectOf({ tenant: one.scope, key: one.key }, one.generation) === subject)
+  const said = record?.evidence.filter(({ says }) => says === 'not_landed').length ?? 0
+  const found = said + known.notLanded(key)
+  demand(earlier <= found, () => `a second ${service.name} for ${subject} was asked for blindly`)
+}

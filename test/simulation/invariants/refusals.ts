@@ -1,0 +1,44 @@
+import type { Sent } from '../client.js'
+import { demand } from '../violation.js'
+import type { Task } from '../world/task.js'
+import type { RecordChange } from './records.js'
+
+/** Whoever was refused with one of these has not changed anything, and will not. */
+const harmless: ReadonlySet<string> = new Set([
+  'idempotency_key_missing',
+  'idempotency_key_malformed',
+  'idempotency_key_reused_with_different_payload',
+  'idempotency_key_in_progress',
+  'idempotency_key_expired',
+])
+
+/** What a task made of a record, as far as that says whether it may be refused for nothing. */
+export function noteChange(task: Task, { before, after }: RecordChange, now: number): void {
+  if (after !== undefined && after.fence > (before?.fence ?? 0)) task.claims++
+  else if (!mayAnybody(before, after, now)) task.strayChanges++
+}
+
+/** A request that meets a lease that is over says so on record, and lets evidence that is there already settle it. */
+function mayAnybody(before: RecordChange['before'], after: RecordChange['after'], now: number): boolean {
+  if (before?.state === 'in_progress') return after?.state === 'unknown' && (before.leaseUntil ?? 0) <= now
+  return before?.state === 'unknown' && after !== undefined
+}
+
+/** A rejected request changes nothing. One that ran, and is told that it runs still or that nobody knows, was not rejected. */
+export function judgeRefusal(task: Task, { status, body }: Sent, name: string): void {
+  if (status < 400 || status >= 500) return
+  const { code } = JSON.parse(body) as { readonly code?: string }
+  if (code === undefined) return
+  const hasRun = task.claims > 0 && (code === 'idempotency_key_in_progress' || code === 'outcome_unknown')
+  if (hasRun) return
+  if (harmless.has(code)) task.refusedWith = code
+  judgeRefused(task, name)
+  if (code === 'outcome_unknown')
+    demand(task.strayChanges === 0, () => `${name} was refused with ${code}, and changed a record`)
+}
+
+/** Also later, in the background, it changes nothing. */
+export function judgeRefused({ refusedWith, writes }: Task, name: string): void {
+  if (refusedWith === undefined) return
+  demand(writes === 0, () => `${name} was refused with ${refusedWith}, and changed ${writes} rows`)
+}

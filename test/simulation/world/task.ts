@@ -1,0 +1,18 @@
+/**
+ * On whose behalf something is done: a request that arrived, the pass of a worker. It is known what a task has written, and
+ * whether it was refused.
+ */
+export interface Task {
+  /** Rows that it has changed for good. */
+  writes: number
+  /** How often it took a key. */
+  claims: number
+  /** What it changed of records that nobody but their holder may change. */
+  strayChanges: number
+  /** The code of the refusal that it ended in. */
+  refusedWith: string | undefined
+}
+
+export function newTask(): Task {
+  return { writes: 0, claims: 0, strayChanges: 0, refusedWith: undefined }
+}
