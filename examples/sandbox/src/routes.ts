@@ -1,8 +1,11 @@
 import type { FastifyInstance, RouteShorthandOptionsWithHandler } from 'fastify'
+import { marketplacePaths } from './marketplace/paths.js'
+import { ledgerPage, usersPage } from './money/pages.js'
 import { createPayment } from './payments/create-payment.js'
 import { showPayment } from './payments/show-payment.js'
 import type { Sandbox } from './sandbox.js'
 import { contract, errors, keyState, openApi } from './web/idempotency-pages.js'
+import type { Path } from './web/paths.js'
 import { Problem } from './web/problem.js'
 import { processPage } from './web/process-page.js'
 import { providersPages } from './web/providers-pages.js'
@@ -24,18 +27,25 @@ export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
       providersPages(sandbox),
     ],
     ['GET', '/_sandbox/process', processPage()],
+    ['GET', '/users', usersPage(sandbox)],
+    ['GET', '/ledger', ledgerPage(sandbox)],
+    ...marketplacePaths(sandbox),
   ]
-  for (const [method, url, route] of paths) {
-    app.route({ ...route, method, url })
-    refuseOtherMethods(app, url, [method].flat())
+  for (const [method, url, route] of paths) app.route({ ...route, method, url })
+  for (const url of new Set(paths.map(([, url]) => url))) {
+    const here = paths.filter(([, other]) => other === url)
+    const methods = here.flatMap(([method]) => method)
+    refuseOtherMethods(app, url, methods, here[0]?.[2].errorHandler)
   }
 }
 
-type Path = readonly [method: Method | Method[], url: string, route: RouteShorthandOptionsWithHandler]
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
-
 /** Where Fastify would say that there is no such path. */
-function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly string[]): void {
+function refuseOtherMethods(
+  app: FastifyInstance,
+  url: string,
+  allowed: readonly string[],
+  errorHandler: RouteShorthandOptionsWithHandler['errorHandler'],
+): void {
   const others = app.supportedMethods.filter((method) => !allowed.includes(method))
   const refuse = async () => {
     throw new Problem({
@@ -47,5 +57,6 @@ function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly
     })
   }
   // Before the body, which nobody needs.
-  app.route({ method: others, url, onRequest: refuse, handler: refuse })
+  const words = errorHandler === undefined ? {} : { errorHandler }
+  app.route({ method: others, url, onRequest: refuse, handler: refuse, ...words })
 }

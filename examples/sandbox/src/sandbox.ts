@@ -2,6 +2,7 @@ import { type Engine, engine } from 'hapax'
 import type { Database, Transaction } from './database/database.js'
 import { postgresDatabase } from './database/postgres-database.js'
 import { sqliteDatabase } from './database/sqlite-database.js'
+import { seedUsers } from './money/users.js'
 import type { DatabaseSettings, Settings } from './settings.js'
 
 /** What the routes are given. */
@@ -17,6 +18,7 @@ export async function openSandbox({ database: where, ...rest }: Settings): Promi
   // Whoever asked is told to retry; why, is for us.
   hapax.on('store_failed', ({ step, errorCode }) => console.error(`${errorCode}: the database failed to ${step}`))
   await hapax.open()
+  await seedUsers(hapax, database)
   return { hapax, database, ...rest }
 }
 

@@ -11,7 +11,7 @@ export interface Payment extends PaymentRequest {
   readonly createdAt: string
 }
 
-export interface Tables {
+export interface PaymentTables {
   payments: PaymentRow
 }
 
@@ -27,7 +27,7 @@ interface PaymentRow {
   created_at: string
 }
 
-export function createPaymentsTable(db: Kysely<Tables>): CompiledQuery {
+export function createPaymentsTable(db: Kysely<PaymentTables>): CompiledQuery {
   return db.schema
     .createTable('payments')
     .ifNotExists()
@@ -42,7 +42,7 @@ export function createPaymentsTable(db: Kysely<Tables>): CompiledQuery {
     .compile()
 }
 
-export function insertPayment(db: Kysely<Tables>, payment: Payment): CompiledQuery {
+export function insertPayment(db: Kysely<PaymentTables>, payment: Payment): CompiledQuery {
   const { id, tenant, customerId, amountCents, currency, metadata, status, createdAt } = payment
   return db
     .insertInto('payments')
@@ -60,7 +60,7 @@ export function insertPayment(db: Kysely<Tables>, payment: Payment): CompiledQue
 }
 
 /** Asks for the tenant too: to everybody else the payment does not exist. */
-export function findPayment(db: Kysely<Tables>, tenant: string, id: string): CompiledQuery {
+export function findPayment(db: Kysely<PaymentTables>, tenant: string, id: string): CompiledQuery {
   return db.selectFrom('payments').selectAll().where('tenant', '=', tenant).where('id', '=', id).compile()
 }
 

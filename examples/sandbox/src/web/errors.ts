@@ -4,9 +4,16 @@ import { mediaTypeUnsupported, Problem, type ProblemDetails, sendProblem } from 
 
 /** Whatever goes wrong ends here and is told in one shape. What is our fault is logged, and stops nothing. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return sendProblem(reply, answerOf(error, request))
+}
+
+/** What is to be told of an error, in whatever shape. */
+export function answerOf(error: unknown, request: FastifyRequest): ProblemDetails {
   const problem = detailsOf(error, request)
-  if (problem.status >= 500) console.error(`${problem.code}:`, isHapaxError(error) ? error.message : error)
-  return sendProblem(reply, problem)
+  // A problem is on purpose, and says all that there is to say.
+  const isUnexpected = problem.status >= 500 && !(error instanceof Problem)
+  if (isUnexpected) console.error(`${problem.code}:`, isHapaxError(error) ? error.message : error)
+  return problem
 }
 
 export function answerNotFound(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
