@@ -1,6 +1,9 @@
 import type { FastifyInstance, RouteShorthandOptionsWithHandler } from 'fastify'
+import { hearOfPayment, paymentResult } from './marketplace/airtm-news.js'
+import { hearOfEscrow } from './marketplace/escrow-news.js'
 import { marketplacePaths } from './marketplace/paths.js'
 import { ledgerPage, usersPage } from './money/pages.js'
+import { escrowOf } from './partners/trustless-work.js'
 import { createPayment } from './payments/create-payment.js'
 import { showPayment } from './payments/show-payment.js'
 import type { Sandbox } from './sandbox.js'
@@ -9,6 +12,7 @@ import type { Path } from './web/paths.js'
 import { Problem } from './web/problem.js'
 import { processPage } from './web/process-page.js'
 import { providersPages } from './web/providers-pages.js'
+import { addWebhooks } from './webhooks/paths.js'
 
 /** Every path of the sandbox. */
 export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
@@ -37,6 +41,10 @@ export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
     const methods = here.flatMap(([method]) => method)
     refuseOtherMethods(app, url, methods, here[0]?.[2].errorHandler)
   }
+  addWebhooks(app, sandbox, {
+    airtm: { hear: hearOfPayment, resultOf: paymentResult },
+    trustlessWork: { hear: hearOfEscrow, resultOf: escrowOf },
+  })
 }
 
 /** Where Fastify would say that there is no such path. */

@@ -6,7 +6,7 @@ import { seedUsers } from './money/users.js'
 import type { DatabaseSettings, Settings } from './settings.js'
 
 /** What the routes are given. */
-export interface Sandbox extends Pick<Settings, 'delayMs' | 'lease' | 'providersUrl'> {
+export interface Sandbox extends Pick<Settings, 'delayMs' | 'lease' | 'providersUrl' | 'webhookSecrets'> {
   readonly hapax: Engine<Transaction>
   readonly database: Database
 }

@@ -1,35 +1,62 @@
-import { rowsOf } from '../database/database.js'
+import { type Row, rowsOf } from '../database/database.js'
 import type { Sandbox } from '../sandbox.js'
 import type { Path } from '../web/paths.js'
+import { commitWithdrawal } from './commit-withdrawal.js'
 import { createEscrow } from './create-escrow.js'
 import { createOrder } from './create-order.js'
+import { createTopup } from './create-topup.js'
+import { createWithdrawal } from './create-withdrawal.js'
+import { disputeOf, shownDispute } from './disputes.js'
 import { endOrder } from './end-order.js'
 import { fundEscrow } from './fund-escrow.js'
 import { idIn } from './guarding.js'
 import { listPage, onePage, reading } from './lists.js'
+import { openDispute } from './open-dispute.js'
 import { findOrder, orderOf, shownEscrow, shownOrder } from './orders.js'
 import { notFound } from './problems.js'
+import { refreshTopup, refreshWithdrawal } from './refreshing.js'
 import { reserveOrder } from './reserve-order.js'
+import { decideDispute } from './resolve-dispute.js'
+import { shownTopup, topupOf } from './topups.js'
+import { shownWithdrawal, withdrawalOf } from './withdrawals.js'
+
+const orders = { table: 'orders', one: 'order', shown: (row: Row) => shownOrder(orderOf(row)) } as const
+const disputes = { table: 'disputes', one: 'dispute', shown: (row: Row) => shownDispute(disputeOf(row)) } as const
+const topups = { table: 'topups', one: 'topup', shown: (row: Row) => shownTopup(topupOf(row)) } as const
+const withdrawals = {
+  table: 'withdrawals',
+  one: 'withdrawal',
+  shown: (row: Row) => shownWithdrawal(withdrawalOf(row)),
+} as const
+
+/** Plain characters only: what else a path may spell, a database may refuse. */
+const id = ':id(^[\\w-]+$)'
 
 /** Every path of the marketplace. */
 export function marketplacePaths(sandbox: Sandbox): readonly Path[] {
-  const orders = {
-    table: 'orders',
-    one: 'order',
-    shown: (row: Parameters<typeof orderOf>[0]) => shownOrder(orderOf(row)),
-  } as const
-  // Plain characters only: what else a path may spell, a database may refuse.
-  const order = '/orders/:id(^[\\w-]+$)'
   return [
+    ['GET', '/topups', listPage(sandbox, topups)],
+    ['POST', '/topups', createTopup(sandbox)],
+    ['GET', `/topups/${id}`, onePage(sandbox, topups)],
+    ['POST', `/topups/${id}/refresh`, refreshTopup(sandbox)],
     ['GET', '/orders', listPage(sandbox, orders)],
     ['POST', '/orders', createOrder(sandbox)],
-    ['GET', order, onePage(sandbox, orders)],
-    ['POST', `${order}/reserve`, reserveOrder(sandbox)],
-    ['GET', `${order}/escrow`, escrowPage(sandbox)],
-    ['POST', `${order}/escrow`, createEscrow(sandbox)],
-    ['POST', `${order}/escrow/fund`, fundEscrow(sandbox)],
-    ['POST', `${order}/release`, endOrder(sandbox, 'release')],
-    ['POST', `${order}/refund`, endOrder(sandbox, 'refund')],
+    ['GET', `/orders/${id}`, onePage(sandbox, orders)],
+    ['POST', `/orders/${id}/reserve`, reserveOrder(sandbox)],
+    ['GET', `/orders/${id}/escrow`, escrowPage(sandbox)],
+    ['POST', `/orders/${id}/escrow`, createEscrow(sandbox)],
+    ['POST', `/orders/${id}/escrow/fund`, fundEscrow(sandbox)],
+    ['POST', `/orders/${id}/release`, endOrder(sandbox, 'release')],
+    ['POST', `/orders/${id}/refund`, endOrder(sandbox, 'refund')],
+    ['POST', `/orders/${id}/disputes`, openDispute(sandbox)],
+    ['GET', '/disputes', listPage(sandbox, disputes)],
+    ['GET', `/disputes/${id}`, onePage(sandbox, disputes)],
+    ['POST', `/disputes/${id}/resolve`, decideDispute(sandbox)],
+    ['GET', '/withdrawals', listPage(sandbox, withdrawals)],
+    ['POST', '/withdrawals', createWithdrawal(sandbox)],
+    ['GET', `/withdrawals/${id}`, onePage(sandbox, withdrawals)],
+    ['POST', `/withdrawals/${id}/commit`, commitWithdrawal(sandbox)],
+    ['POST', `/withdrawals/${id}/refresh`, refreshWithdrawal(sandbox)],
   ]
 }
 

@@ -41,10 +41,14 @@ interface AccountBalance {
   readonly balance: bigint
 }
 
-/** One query, so that no transfer is seen halfway. */
+/** One query, so that no transfer is seen halfway. Orders and withdrawals that are over hold nothing, and are left out. */
 async function accountsOf({ db, run }: Rows, tenant: string): Promise<readonly AccountBalance[]> {
-  const query = db.selectFrom('accounts').selectAll().where('tenant', '=', tenant).orderBy('id').orderBy('currency')
-  return (await run(query)).map(({ id, currency, balance }) => ({
+  const query = db
+    .selectFrom('accounts')
+    .selectAll()
+    .where('tenant', '=', tenant)
+    .where(({ or, eb }) => or([eb('balance', '<>', 0n), eb('id', 'like', 'user:%')]))
+  return (await run(query.orderBy('id').orderBy('currency'))).map(({ id, currency, balance }) => ({
     account: String(id),
     currency: String(currency),
     balance: BigInt(String(balance)),

@@ -24,7 +24,12 @@ export interface Money {
  * is in doubt, until the lookup, a webhook or a person says what became of it. `before` is told the key that is sent.
  */
 export function airtm({ providersUrl, lease }: Pick<Sandbox, 'providersUrl' | 'lease'>) {
-  const call = <T>(path: string, body: object, resultOf: (answer: Answer) => T, before: Before): CallOptions<T, undefined, 'required'> => ({
+  const call = <T>(
+    path: string,
+    body: object,
+    resultOf: (answer: Answer) => T,
+    before: Before,
+  ): CallOptions<T, undefined, 'required'> => ({
     async run({ key, signal }) {
       await before(key)
       return resultOf(await ask(providersUrl, { method: 'POST', path, key, signal, body }))
