@@ -1,8 +1,10 @@
-import type { FastifyInstance, RouteShorthandOptionsWithHandler } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { createPayment } from './payments/create-payment.js'
 import { showPayment } from './payments/show-payment.js'
+import { rideRoutes } from './rides/ride-routes.js'
 import type { Sandbox } from './sandbox.js'
 import { contract, errors, keyState, openApi } from './web/idempotency-pages.js'
+import type { Path } from './web/path.js'
 import { Problem } from './web/problem.js'
 import { processPage } from './web/process-page.js'
 import { providersPages } from './web/providers-pages.js'
@@ -14,6 +16,7 @@ export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
     ['POST', '/payments', createPayment(sandbox)],
     // Plain characters only: what else a path may spell, a database may refuse.
     ['GET', '/payments/:id(^[\\w-]+$)', showPayment(sandbox)],
+    ...rideRoutes(sandbox),
     ['GET', '/idempotency/policy', contract(sandbox)],
     ['GET', '/idempotency/openapi', openApi(sandbox)],
     ['GET', '/idempotency/errors', errors()],
@@ -25,14 +28,12 @@ export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
     ],
     ['GET', '/_sandbox/process', processPage()],
   ]
-  for (const [method, url, route] of paths) {
-    app.route({ ...route, method, url })
-    refuseOtherMethods(app, url, [method].flat())
+  for (const [method, url, route] of paths) app.route({ ...route, method, url })
+  for (const url of new Set(paths.map(([, url]) => url))) {
+    const allowed = paths.flatMap(([method, ofUrl]) => (ofUrl === url ? method : []))
+    refuseOtherMethods(app, url, allowed)
   }
 }
-
-type Path = readonly [method: Method | Method[], url: string, route: RouteShorthandOptionsWithHandler]
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** Where Fastify would say that there is no such path. */
 function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly string[]): void {

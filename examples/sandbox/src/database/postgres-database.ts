@@ -10,9 +10,10 @@ import {
   PostgresQueryCompiler,
 } from 'kysely'
 import pg from 'pg'
-import { createPaymentsTable, type Tables } from '../payments/payments.js'
+import type { Tables } from '../payments/payments.js'
 import { StartRefused } from '../settings.js'
-import type { Database, Result } from './database.js'
+import type { Database, Result, Transaction } from './database.js'
+import { createTables } from './tables.js'
 
 /** How long a connection, or the answer to a query, may take. */
 const patienceMs = 5_000
@@ -21,7 +22,7 @@ const goodbyeMs = 1_000
 
 /**
  * Connects to a PostgreSQL, which any number of sandboxes may share, and creates what is missing: the records of Hapax
- * in the schema `hapax`, the payments in the schema `sandbox`.
+ * in the schema `hapax`, the sandbox's own tables in the schema `sandbox`.
  */
 export async function postgresDatabase(url: string): Promise<Database> {
   const name = nameOf(url)
@@ -35,17 +36,22 @@ export async function postgresDatabase(url: string): Promise<Database> {
     // Because this is a sandbox. A service runs `npx hapax migrate` when it is deployed, with a role that may do so.
     await migratePostgres({ pool })
     await store.open()
-    await createPayments(pool, queries)
+    await createSchema(pool, queries)
   } catch (error) {
     throw isHapaxError(error) ? new StartRefused(`${error.message} DATABASE_URL leads to ${name}.`) : error
   }
   // What else hands out a transaction is not used here.
-  const { single: _single, effects: _effects, inbox: _inbox, ...records } = store
+  const { single: _single, inbox: _inbox, ...records } = store
+  const transactionOn = (client: pg.PoolClient): Transaction => ({ run: (query) => run(client, query) })
   return {
     name,
     store: {
       ...records,
-      transaction: (claim, body) => store.transaction(claim, (client) => body({ run: (query) => run(client, query) })),
+      transaction: (claim, body) => store.transaction(claim, (client) => body(transactionOn(client))),
+      effects: {
+        ...store.effects,
+        apply: (claim, result, body) => store.effects.apply(claim, result, (client) => body(transactionOn(client))),
+      },
     },
     queries,
     query: (query) => run(pool, query),
@@ -69,9 +75,13 @@ function nameOf(connectionString: string): string {
 }
 
 /** Statements that are sent together are one transaction. Of nodes that start at once, the lock lets one after another. */
-async function createPayments(pool: pg.Pool, queries: Kysely<Tables>): Promise<void> {
+async function createSchema(pool: pg.Pool, queries: Kysely<Tables>): Promise<void> {
   const lock = `SELECT pg_advisory_xact_lock(hashtext('hapax sandbox'))`
-  const statements = [lock, 'CREATE SCHEMA IF NOT EXISTS sandbox', createPaymentsTable(queries).sql]
+  const statements = [
+    lock,
+    'CREATE SCHEMA IF NOT EXISTS sandbox',
+    ...createTables(queries.schema).map(({ sql }) => sql),
+  ]
   await run(pool, { sql: statements.join('; '), parameters: [] })
 }
 

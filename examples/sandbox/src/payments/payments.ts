@@ -1,4 +1,4 @@
-import type { CompiledQuery, Kysely } from 'kysely'
+import type { CompiledQuery, Kysely, SchemaModule } from 'kysely'
 import type { PaymentRequest } from './payment-request.js'
 
 /** The sandbox's own table, as queries that are built once and run on SQLite and PostgreSQL alike. */
@@ -27,8 +27,8 @@ interface PaymentRow {
   created_at: string
 }
 
-export function createPaymentsTable(db: Kysely<Tables>): CompiledQuery {
-  return db.schema
+export function createPaymentsTable(schema: SchemaModule): CompiledQuery {
+  return schema
     .createTable('payments')
     .ifNotExists()
     .addColumn('id', 'text', (column) => column.primaryKey())

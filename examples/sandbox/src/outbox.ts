@@ -1,0 +1,16 @@
+import { type Effects, effects } from 'hapax'
+import type { Database, Transaction } from './database/database.js'
+import type { Partners } from './partners/partners.js'
+import { patienceOf } from './partners/patience.js'
+import { sendReceipt } from './rides/send-receipt.js'
+import type { Settings } from './settings.js'
+
+/** Everything that is written down with business rows, and carried out by a worker. */
+export function outboxOf(
+  database: Database,
+  { notifier }: Partners,
+  settings: Pick<Settings, 'lease'>,
+): Effects<unknown, Transaction> {
+  const patience = patienceOf(settings)
+  return effects({ 'rides.receipt': sendReceipt(database, notifier, patience) })
+}
