@@ -1,5 +1,7 @@
 import { type Effects, effects } from 'hapax'
+import { payOut } from './bank/pay-out.js'
 import type { Database, Transaction } from './database/database.js'
+import { sendNotification } from './notifications/send-notification.js'
 import type { Partners } from './partners/partners.js'
 import { patienceOf } from './partners/patience.js'
 import { sendReceipt } from './rides/send-receipt.js'
@@ -8,9 +10,13 @@ import type { Settings } from './settings.js'
 /** Everything that is written down with business rows, and carried out by a worker. */
 export function outboxOf(
   database: Database,
-  { notifier }: Partners,
+  { bank, notifier }: Partners,
   settings: Pick<Settings, 'lease'>,
 ): Effects<unknown, Transaction> {
   const patience = patienceOf(settings)
-  return effects({ 'rides.receipt': sendReceipt(database, notifier, patience) })
+  return effects({
+    'rides.receipt': sendReceipt(database, notifier, patience),
+    'notifications.send': sendNotification(database, notifier, patience),
+    'bank.withdraw': payOut(database, bank, patience),
+  })
 }

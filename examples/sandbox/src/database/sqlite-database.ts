@@ -2,19 +2,18 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqliteStore } from 'hapax/sqlite'
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import type { Tables } from '../payments/payments.js'
 import { StartRefused } from '../settings.js'
 import type { Database } from './database.js'
-import { createTables } from './tables.js'
+import { createTables, type Tables } from './tables.js'
 
-/** Opens the file in the data directory and creates what is missing. The sandbox's own tables use the store's connection. */
+/** Opens the file in the data directory and creates what is missing. The business rows use the store's own connection. */
 export async function sqliteDatabase(dataDir: string): Promise<Database> {
   createDirectory(dataDir)
   const path = join(dataDir, 'hapax.db')
   const store = sqliteStore({ path })
   const queries = sqliteQueries()
   await store.open()
-  for (const table of createTables(queries.schema)) await store.query(table)
+  for (const table of createTables(queries)) await store.query(table)
   return { name: `SQLite, ${path}`, store, queries, query: store.query, async end() {} }
 }
 

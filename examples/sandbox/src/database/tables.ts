@@ -1,8 +1,18 @@
-import type { CompiledQuery, SchemaModule } from 'kysely'
-import { createPaymentsTable } from '../payments/payments.js'
-import { createRidesTable } from '../rides/rides.js'
+import type { CompiledQuery, Kysely } from 'kysely'
+import { createWithdrawalsTable, type WithdrawalTables } from '../bank/withdrawals.js'
+import { createNotificationsTable, type NotificationTables } from '../notifications/notifications.js'
+import { createPaymentsTable, type PaymentTables } from '../payments/payments.js'
+import { createRidesTable, type RideTables } from '../rides/rides.js'
 
-/** Every table of the sandbox, created where it is missing. */
-export function createTables(schema: SchemaModule): readonly CompiledQuery[] {
-  return [createPaymentsTable(schema), createRidesTable(schema)]
+/** The tables of every feature; each says for itself what they are. */
+export interface Tables extends PaymentTables, RideTables, NotificationTables, WithdrawalTables {}
+
+/** What creates whatever is missing, in this order. */
+export function createTables(db: Kysely<Tables>): readonly CompiledQuery[] {
+  return [
+    createPaymentsTable(db),
+    createRidesTable(db.schema),
+    createNotificationsTable(db.schema),
+    createWithdrawalsTable(db.schema),
+  ]
 }

@@ -9,7 +9,7 @@ import type { Sandbox } from '../sandbox.js'
 import { authenticate, tenantOf } from '../web/tenant.js'
 import { bodyLimit } from '../web/web-app.js'
 import { type RideRequest, rideRequestOf } from './ride-request.js'
-import { insertRide, newRide, type Ride, type RideTables, shownRide, updateRide } from './rides.js'
+import { insertRide, newRide, type Ride, shownRide, updateRide } from './rides.js'
 import { answerLikeStripe, cardError } from './stripe-errors.js'
 
 interface RideInput {
@@ -26,8 +26,8 @@ const brokenCard = 'pm_card_processing_error'
  */
 export function createRide(sandbox: Sandbox, { card }: Partners): RouteShorthandOptionsWithHandler {
   const { hapax, database } = sandbox
+  const db = database.queries
   const { lease, timeout } = patienceOf(sandbox)
-  const db = database.queries.withTables<RideTables>()
 
   const operation = hapax.operation(
     'rides.create',

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { CompiledQuery, Kysely, SchemaModule } from 'kysely'
+import { newId } from '../web/ids.js'
 import type { RideRequest } from './ride-request.js'
 
 /** The table of rides, as queries that are built once and run on SQLite and PostgreSQL alike. */
@@ -15,7 +15,7 @@ export interface Ride extends RideRequest {
   readonly createdAt: string
 }
 
-export type RideTables = {
+export interface RideTables {
   rides: {
     id: string
     tenant: string
@@ -57,7 +57,7 @@ export function createRidesTable(schema: SchemaModule): CompiledQuery {
 
 export function newRide(tenant: string, asked: RideRequest): Ride {
   const createdAt = new Date().toISOString()
-  return { ...asked, id: `ride_${randomUUID()}`, tenant, status: 'created', chargeId: null, receipt: 'none', createdAt }
+  return { ...asked, id: newId('ride'), tenant, status: 'created', chargeId: null, receipt: 'none', createdAt }
 }
 
 export function insertRide(db: Queries, ride: Ride): CompiledQuery {
@@ -96,9 +96,11 @@ export function findRide(db: Queries, tenant: string, id: string): CompiledQuery
   return db.selectFrom('rides').selectAll().where('tenant', '=', tenant).where('id', '=', id).compile()
 }
 
-export function listRides(db: Queries, tenant: string, limit: number): CompiledQuery {
+/** The last one first, from behind `after` on. */
+export function listRides(db: Queries, tenant: string, limit: number, after: string | undefined): CompiledQuery {
   const mine = db.selectFrom('rides').selectAll().where('tenant', '=', tenant)
-  return mine.orderBy('created_at', 'desc').orderBy('id').limit(limit).compile()
+  const rest = after === undefined ? mine : mine.where('id', '<', after)
+  return rest.orderBy('id', 'desc').limit(limit).compile()
 }
 
 /** What a row says. A 64-bit integer comes out of SQLite as a number and out of `pg` as a text; both end here. */

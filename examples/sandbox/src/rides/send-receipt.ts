@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../database/database.js'
 import type { Notifier, Sent } from '../partners/notifier.js'
 import type { Patience } from '../partners/patience.js'
 import { meaningOf } from '../partners/provider.js'
-import { type RideTables, setReceipt } from './rides.js'
+import { setReceipt } from './rides.js'
 
 export interface Receipt {
   readonly rideId: string
@@ -16,11 +16,10 @@ export interface Receipt {
  * honours no keys. So it is asked what became of a message whose answer was lost, and only one that was not sent is sent.
  */
 export function sendReceipt(
-  { queries }: Database,
+  { queries: db }: Database,
   notifier: Notifier,
   { timeout }: Patience,
 ): EffectDefinition<Receipt, Sent, Transaction> {
-  const db = queries.withTables<RideTables>()
   return {
     call: ({ payload: { rideId, tenant, text }, key, signal }: EffectCall<Receipt>) =>
       notifier.send({ to: `riders@${tenant}.example`, text, reference: rideId }, { key, signal }),
