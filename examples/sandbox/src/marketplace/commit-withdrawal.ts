@@ -1,6 +1,6 @@
 import { type Rows, rowsIn, rowsOf } from '../database/database.js'
 import { amountOf } from '../money/amounts.js'
-import { airtm } from '../partners/airtm.js'
+import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { guarded, idIn, inPhases, isNew, type Route } from './guarding.js'
 import { busy, notFound } from './problems.js'
@@ -15,9 +15,8 @@ import {
 } from './withdrawals.js'
 
 /** POST /withdrawals/{id}/commit: Airtm is asked to send the money, once. One that was committed answers how it stands. */
-export function commitWithdrawal(sandbox: Sandbox): Route {
+export function commitWithdrawal(sandbox: Sandbox, { airtm }: Partners): Route {
   const { hapax, database } = sandbox
-  const partner = airtm(sandbox)
   const options = inPhases(sandbox, { retention: '24h', compared: [] })
   const operation = hapax.operation('withdrawals.commit', options, async (work, name: WithdrawalName) => {
     const { withdrawalId } = name
@@ -32,7 +31,7 @@ export function commitWithdrawal(sandbox: Sandbox): Route {
       return { amount: amountOf(amount), currency, destination, reference: withdrawalId }
     })
     const keep = (key: string) => changeWithdrawal(rowsOf(database), withdrawalId, ['COMMITTED'], { partner_key: key })
-    const sent = await heard(work.call('payout_created', partner.payout(payout, keep)))
+    const sent = await heard(work.call('payout_created', airtm.payout(payout, keep)))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
       if (sent.kind === 'refused') {

@@ -1,6 +1,6 @@
 import { rowsIn, rowsOf } from '../database/database.js'
 import { amountOf } from '../money/amounts.js'
-import { trustlessWork } from '../partners/trustless-work.js'
+import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { newId } from '../web/ids.js'
 import { guarded, inPhases, isNew, type Route } from './guarding.js'
@@ -9,9 +9,8 @@ import { leaveOrder, type OrderName, shownEscrow, takeOrder, theOrder } from './
 import { heard, refusedReply } from './refusals.js'
 
 /** POST /orders/{id}/escrow: an order has one escrow, whose id is ours and known before Trustless Work is asked. */
-export function createEscrow(sandbox: Sandbox): Route {
+export function createEscrow(sandbox: Sandbox, { trustlessWork }: Partners): Route {
   const { hapax, database } = sandbox
-  const partner = trustlessWork(sandbox)
   const options = inPhases(sandbox, { retention: '7d', compared: [] })
   const operation = hapax.operation('orders.escrow.create', options, async (work, name: OrderName) => {
     if (isNew(work)) {
@@ -27,7 +26,7 @@ export function createEscrow(sandbox: Sandbox): Route {
       const { amount, currency } = await takeOrder(rows, name, { from: 'FUNDS_RESERVED', ...changes })
       return { amount: amountOf(amount), currency, reference: escrowId }
     })
-    const escrow = await heard(work.call('escrow_created', partner.create(taken)))
+    const escrow = await heard(work.call('escrow_created', trustlessWork.create(taken)))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
       if (escrow.kind === 'refused') {

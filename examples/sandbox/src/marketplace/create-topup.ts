@@ -1,5 +1,5 @@
 import { rowsIn, rowsOf } from '../database/database.js'
-import { airtm } from '../partners/airtm.js'
+import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { newId } from '../web/ids.js'
 import { guarded, inPhases, type Route } from './guarding.js'
@@ -12,9 +12,8 @@ interface Input extends TopupRequest {
 }
 
 /** POST /topups: asks Airtm for money, and answers where its owner confirms that. Airtm tells by a webhook when it is there. */
-export function createTopup(sandbox: Sandbox): Route {
+export function createTopup(sandbox: Sandbox, { airtm }: Partners): Route {
   const { hapax, database } = sandbox
-  const partner = airtm(sandbox)
   const options = inPhases(sandbox, { retention: '24h', compared: ['user_id', 'amount', 'currency'] })
   const operation = hapax.operation('topups.create', options, async (work, input: Input) => {
     const reference = await work.transaction('topup_created', async ({ tx }) => {
@@ -24,7 +23,7 @@ export function createTopup(sandbox: Sandbox): Route {
     })
     const { amount, currency } = input
     const keep = (key: string) => changeTopup(rowsOf(database), reference, { partner_key: key })
-    const payin = await heard(work.call('payin_created', partner.payin({ amount, currency, reference }, keep)))
+    const payin = await heard(work.call('payin_created', airtm.payin({ amount, currency, reference }, keep)))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
       if (payin.kind === 'refused') {

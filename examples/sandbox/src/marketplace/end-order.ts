@@ -1,6 +1,6 @@
 import { type Rows, rowsIn } from '../database/database.js'
 import { transfer } from '../money/ledger.js'
-import { trustlessWork } from '../partners/trustless-work.js'
+import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { guarded, inPhases, isNew, type Route } from './guarding.js'
 import { orderNamed, quietOrder, requireStatus, requireUndisputed } from './looking.js'
@@ -15,9 +15,8 @@ const endings = {
 } as const
 
 /** POST /orders/{id}/release and /refund. One that ended this way before answers so; one that ended the other way, 409. */
-export function endOrder(sandbox: Sandbox, decision: Decision): Route {
+export function endOrder(sandbox: Sandbox, { trustlessWork }: Partners, decision: Decision): Route {
   const { hapax, database } = sandbox
-  const partner = trustlessWork(sandbox)
   const options = inPhases(sandbox, { retention: '7d', compared: [] })
   const operation = hapax.operation(`orders.${decision}`, options, async (work, name: OrderName) => {
     if (isNew(work)) {
@@ -32,7 +31,7 @@ export function endOrder(sandbox: Sandbox, decision: Decision): Route {
       requireUndisputed(order)
       return String(order.partnerEscrowId)
     })
-    const ended = await heard(work.call(`${decision}_done`, partner.move(escrowId, decision)))
+    const ended = await heard(work.call(`${decision}_done`, trustlessWork.move(escrowId, decision)))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
       if (ended.kind === 'refused') {

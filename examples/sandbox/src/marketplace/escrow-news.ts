@@ -1,11 +1,11 @@
 import type { Rows } from '../database/database.js'
-import type { Answer } from '../partners/ask.js'
+import type { ProviderObject } from '../partners/provider.js'
 
 /**
  * What Trustless Work says of an escrow is kept beside the order, the latest word last. The order itself goes on by the
  * request that asked for it, which this is evidence for, should that not have heard the answer.
  */
-export async function hearOfEscrow({ db, run }: Rows, { reference, status, updatedAt }: Answer): Promise<void> {
+export async function hearOfEscrow({ db, run }: Rows, { reference, status, updatedAt }: ProviderObject): Promise<void> {
   const at = String(updatedAt)
   const query = db
     .updateTable('orders')

@@ -1,5 +1,5 @@
 import { rowsIn } from '../database/database.js'
-import { trustlessWork } from '../partners/trustless-work.js'
+import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { guarded, inPhases, isNew, type Route } from './guarding.js'
 import { isFunded, orderNamed, quietOrder, requireStatus } from './looking.js'
@@ -7,9 +7,8 @@ import { leaveOrder, type OrderName, shownOrder, takeOrder } from './orders.js'
 import { heard, refusedReply } from './refusals.js'
 
 /** POST /orders/{id}/escrow/fund: what was set aside is in escrow from then on. */
-export function fundEscrow(sandbox: Sandbox): Route {
+export function fundEscrow(sandbox: Sandbox, { trustlessWork }: Partners): Route {
   const { hapax, database } = sandbox
-  const partner = trustlessWork(sandbox)
   const options = inPhases(sandbox, { retention: '7d', compared: [] })
   const operation = hapax.operation('orders.escrow.fund', options, async (work, name: OrderName) => {
     if (isNew(work)) {
@@ -22,7 +21,7 @@ export function fundEscrow(sandbox: Sandbox): Route {
       const order = await takeOrder(rowsIn(database, tx), name, { from: 'ESCROW_CREATING', ...changes })
       return String(order.partnerEscrowId)
     })
-    const funded = await heard(work.call('escrow_funded', partner.move(escrowId, 'fund')))
+    const funded = await heard(work.call('escrow_funded', trustlessWork.move(escrowId, 'fund')))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
       if (funded.kind === 'refused') {

@@ -2,7 +2,7 @@ import type { FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify'
 import { type Duration, type Operation, type OperationOptions, profiles } from 'hapax'
 import { guard } from 'hapax/fastify'
 import type { Transaction } from '../database/database.js'
-import { callTimes } from '../partners/call-times.js'
+import { patienceOf } from '../partners/patience.js'
 import type { Sandbox } from '../sandbox.js'
 import { Problem } from '../web/problem.js'
 import { authenticate, tenantOf } from '../web/tenant.js'
@@ -29,11 +29,11 @@ export function inOneTransaction({ retention, compared }: Rules): OperationOptio
  * An operation in phases, with a call to a partner in the middle. A problem that is thrown before its first phase gives the
  * key back as if nobody had come; later on, it is tried again.
  */
-export function inPhases({ lease }: Sandbox, { retention, compared }: Rules): OperationOptions {
+export function inPhases(sandbox: Sandbox, { retention, compared }: Rules): OperationOptions {
   return {
     version: 1,
     retention,
-    lease: callTimes(lease).lease,
+    lease: patienceOf(sandbox).lease,
     fingerprint: comparing(compared),
     onError: (failure) => (failure instanceof Problem ? 'release' : 'retry'),
   }

@@ -1,5 +1,5 @@
 import { rowsIn, rowsOf } from '../database/database.js'
-import { trustlessWork } from '../partners/trustless-work.js'
+import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { newId } from '../web/ids.js'
 import { insertDispute, shownDispute, theDispute } from './disputes.js'
@@ -13,9 +13,8 @@ import { type DisputeRequest, disputeRequestOf } from './requests.js'
 interface Input extends OrderName, DisputeRequest {}
 
 /** POST /orders/{id}/disputes: from then on the order ends by a decision only. Its key is never forgotten. */
-export function openDispute(sandbox: Sandbox): Route {
+export function openDispute(sandbox: Sandbox, { trustlessWork }: Partners): Route {
   const { hapax, database } = sandbox
-  const partner = trustlessWork(sandbox)
   const options = inPhases(sandbox, { retention: 'forever', compared: [] })
   const operation = hapax.operation('orders.dispute', options, async (work, input: Input) => {
     const { tenant, orderId, reason } = input
@@ -33,7 +32,7 @@ export function openDispute(sandbox: Sandbox): Route {
       if (order.disputeId !== null) throw busy()
       return { disputeId: newId('dsp'), escrowId: String(order.partnerEscrowId) }
     })
-    const opened = await heard(work.call('dispute_opened', partner.move(taken.escrowId, 'dispute')))
+    const opened = await heard(work.call('dispute_opened', trustlessWork.move(taken.escrowId, 'dispute')))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
       if (opened.kind === 'refused') {

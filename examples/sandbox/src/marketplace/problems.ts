@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { answerOf } from '../web/errors.js'
+import { toldOf } from '../web/errors.js'
 import { Problem } from '../web/problem.js'
 
 /** Whatever goes wrong here is told in the marketplace's own shape, as its profile tells of keys. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { status, code, detail, retryAfter, headers = {} } = answerOf(error, request)
+  const { status, code, detail, retryAfter, headers = {} } = toldOf(error, request)
   return reply
     .code(status)
     .headers({ 'Cache-Control': 'no-store', ...headers })

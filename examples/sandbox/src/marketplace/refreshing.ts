@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { rowsIn, rowsOf } from '../database/database.js'
-import { airtm } from '../partners/airtm.js'
+import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { hearOfPayment, paymentResult } from './airtm-news.js'
 import { idIn, type Route } from './guarding.js'
@@ -10,9 +10,9 @@ import { findTopup, shownTopup } from './topups.js'
 import { findWithdrawal, shownWithdrawal } from './withdrawals.js'
 
 /** POST /topups/{id}/refresh. Needs no key: it asks how things stand, and however often it does, that is what there is. */
-export function refreshTopup(sandbox: Sandbox): Route {
+export function refreshTopup(sandbox: Sandbox, { airtm }: Partners): Route {
   const rows = rowsOf(sandbox.database)
-  const refresh = refreshing(sandbox)
+  const refresh = refreshing(sandbox, airtm)
   const found = async (request: FastifyRequest) => {
     const topup = await findTopup(rows, request.tenant, idIn(request))
     if (topup === undefined) throw notFound('topup')
@@ -26,9 +26,9 @@ export function refreshTopup(sandbox: Sandbox): Route {
 }
 
 /** POST /withdrawals/{id}/refresh. */
-export function refreshWithdrawal(sandbox: Sandbox): Route {
+export function refreshWithdrawal(sandbox: Sandbox, { airtm }: Partners): Route {
   const rows = rowsOf(sandbox.database)
-  const refresh = refreshing(sandbox)
+  const refresh = refreshing(sandbox, airtm)
   const found = async (request: FastifyRequest) => {
     const withdrawal = await findWithdrawal(rows, { tenant: request.tenant, withdrawalId: idIn(request) })
     if (withdrawal === undefined) throw notFound('withdrawal')
@@ -46,12 +46,10 @@ export function refreshWithdrawal(sandbox: Sandbox): Route {
  * Asks Airtm what became of a payment, and does as a webhook would: the rows move in a transaction, and whoever is in doubt
  * about the call is told. The rows themselves see to it that this is done once.
  */
-function refreshing(sandbox: Sandbox) {
-  const { hapax, database } = sandbox
-  const partner = airtm(sandbox)
+function refreshing({ hapax, database }: Sandbox, airtm: Partners['airtm']) {
   const policy = hapax.policy({ name: 'payments.refresh', mode: 'transaction' })
   return async (tenant: string, id: string, partnerKey: string | null): Promise<void> => {
-    const payment = partnerKey === null ? undefined : await partner.standing(partnerKey)
+    const payment = partnerKey === null ? undefined : await airtm.standing(partnerKey)
     if (partnerKey === null || payment === undefined) return
     const scope = { tenant, route: 'refresh' }
     await hapax.run({ scope, key: `${id}:${payment.status}`, policy }, (work) =>

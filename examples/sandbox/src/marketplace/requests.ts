@@ -2,6 +2,7 @@ import { type Rows, rowsOf } from '../database/database.js'
 import { amountSyntax, type Currency, currencies, isCurrency, minorUnitsOf } from '../money/amounts.js'
 import { hasUser } from '../money/users.js'
 import type { Sandbox } from '../sandbox.js'
+import { type Fields, isObject, isText } from '../web/fields.js'
 import { isId } from '../web/ids.js'
 import { invalid, notFound } from './problems.js'
 
@@ -34,8 +35,6 @@ export interface DisputeRequest {
 
 export const decisions = ['release', 'refund'] as const
 export type Decision = (typeof decisions)[number]
-
-type Members = Readonly<Record<string, unknown>>
 
 export function topupRequestOf(body: unknown): TopupRequest {
   const members = membersOf(body)
@@ -74,29 +73,26 @@ export async function requireUsers(sandbox: Sandbox, tenant: string, ...ids: rea
   for (const id of ids) if (!(await hasUser(rows, tenant, id))) throw notFound('user')
 }
 
-function membersOf(value: unknown, name = 'The body'): Members {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Members
+function membersOf(value: unknown, name = 'The body'): Fields {
+  if (isObject(value)) return value
   throw invalid(`${name} must be a JSON object.`)
 }
 
-function idIn(members: Members, name: string): string {
+function idIn(members: Fields, name: string): string {
   const { [name]: id } = members
   if (!isId(id)) throw invalid(`${name} must be an id: 1 to 64 letters, digits, "_" and "-".`)
   return id
 }
 
-function sumIn({ amount, currency }: Members): Sum {
+function sumIn({ amount, currency }: Fields): Sum {
   if (minorUnitsOf(amount) === undefined) throw invalid(`amount must be ${amountSyntax}.`)
   if (!isCurrency(currency)) throw invalid(`currency must be one of ${currencies.join(', ')}.`)
   return { amount: String(amount), currency }
 }
 
-/** Only what every database keeps as it is: PostgreSQL knows no NUL, and a lone surrogate is not UTF-8. */
-function textIn(members: Members, name: string, most: number, where = name): string | null {
-  const { [name]: text } = members
-  if (text === undefined || text === null) return null
-  const isText = typeof text === 'string' && text.length <= most && text.isWellFormed() && !/\p{Cc}/u.test(text)
-  if (!isText || text.trim() === '')
-    throw invalid(`${where} must be a text of 1 to ${most} characters, not blank, without control characters.`)
-  return text
+/** `null` where there is none. */
+function textIn(members: Fields, name: string, longest: number, where = name): string | null {
+  const { [name]: text = null } = members
+  if (text === null || isText(text, longest)) return text
+  throw invalid(`${where} must be a text of 1 to ${longest} characters, not blank, without control characters.`)
 }

@@ -1,5 +1,5 @@
 import { rowsIn, rowsOf } from '../database/database.js'
-import { trustlessWork } from '../partners/trustless-work.js'
+import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { type DisputeName, findDispute, resolveDispute, shownDispute, theDispute } from './disputes.js'
 import { writeEnd } from './end-order.js'
@@ -15,9 +15,8 @@ interface Input extends OrderName, DisputeName {
 }
 
 /** POST /disputes/{id}/resolve: the order ends as it was decided. A dispute that is resolved stays so, whatever is said. */
-export function decideDispute(sandbox: Sandbox): Route {
+export function decideDispute(sandbox: Sandbox, { trustlessWork }: Partners): Route {
   const { hapax, database } = sandbox
-  const partner = trustlessWork(sandbox)
   const options = inPhases(sandbox, { retention: 'forever', compared: [] })
   const operation = hapax.operation('disputes.resolve', options, async (work, input: Input) => {
     const { decision } = input
@@ -30,7 +29,7 @@ export function decideDispute(sandbox: Sandbox): Route {
       const order = await takeOrder(rowsIn(database, tx), input, { from: 'ESCROW_FUNDED', moving: 'resolve' })
       return String(order.partnerEscrowId)
     })
-    const resolved = await heard(work.call('dispute_resolved', partner.move(escrowId, 'resolve', { decision })))
+    const resolved = await heard(work.call('dispute_resolved', trustlessWork.move(escrowId, 'resolve', { decision })))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
       if (resolved.kind === 'refused') {

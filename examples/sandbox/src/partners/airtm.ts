@@ -1,7 +1,7 @@
 import type { CallOptions } from 'hapax'
-import type { Sandbox } from '../sandbox.js'
-import { type Answer, ask, found, meaningOf } from './ask.js'
-import { callTimes } from './call-times.js'
+import type { Settings } from '../settings.js'
+import { patienceOf } from './patience.js'
+import { meaningOf, type ProviderObject, providerAt, refused } from './provider.js'
 
 export interface Payin {
   readonly id: string
@@ -19,47 +19,49 @@ export interface Money {
   readonly reference: string
 }
 
+/** Told the key that is about to be sent. */
+type Before = (key: string) => Promise<unknown>
+
+export type Airtm = ReturnType<typeof airtmAt>
+
 /**
- * Calls to Airtm, which does not honour keys: the same call again would be another payment. So a call whose answer was lost
- * is in doubt, until the lookup, a webhook or a person says what became of it. `before` is told the key that is sent.
+ * The calls to Airtm, which does not honour keys: the same call again would be another payment. So a call whose answer was
+ * lost is in doubt, until the lookup, a webhook or a person says what became of it.
  */
-export function airtm({ providersUrl, lease }: Pick<Sandbox, 'providersUrl' | 'lease'>) {
+export function airtmAt(url: string, settings: Pick<Settings, 'lease'>) {
+  const provider = providerAt(url, 'airtm')
   const call = <T>(
     path: string,
     body: object,
-    resultOf: (answer: Answer) => T,
+    resultOf: (payment: ProviderObject) => T,
     before: Before,
   ): CallOptions<T, undefined, 'required'> => ({
-    async run({ key, signal }) {
-      await before(key)
-      return resultOf(await ask(providersUrl, { method: 'POST', path, key, signal, body }))
+    async run(at) {
+      await before(at.key)
+      const answer = await provider.ask(path, { ...at, body: { ...body } })
+      if (answer.kind === 'declined') throw refused(answer.message)
+      return resultOf(answer.object)
     },
-    lookup: ({ key }) => found(providersUrl, callsPath(key), resultOf),
+    async lookup({ key }) {
+      const payment = await provider.find(key)
+      return payment === undefined ? { landed: false } : { landed: true, result: resultOf(payment) }
+    },
     classify: meaningOf,
-    timeout: callTimes(lease).timeout,
+    timeout: patienceOf(settings).timeout,
   })
   return {
-    payin: (money: Money, before: Before) => call('/airtm/payins', money, payinOf, before),
+    payin: (money: Money, before: Before) => call('/payins', money, payinOf, before),
     payout: (payout: Money & { readonly destination: object }, before: Before) =>
-      call('/airtm/payouts', payout, payoutOf, before),
+      call('/payouts', payout, payoutOf, before),
     /** How what was asked for under a key stands now; `undefined` when nothing was. */
-    async standing(key: string): Promise<Answer | undefined> {
-      const { found, object } = await ask(providersUrl, { method: 'GET', path: callsPath(key) })
-      return found === true ? (object as Answer) : undefined
-    },
+    standing: provider.standing,
   }
 }
 
-type Before = (key: string) => Promise<unknown>
-
-function callsPath(key: string): string {
-  return `/airtm/calls?key=${encodeURIComponent(key)}`
+export function payinOf({ id, confirmation_uri }: ProviderObject): Payin {
+  return { id, confirmation_uri: String(confirmation_uri) }
 }
 
-export function payinOf({ id, confirmation_uri }: Answer): Payin {
-  return { id: String(id), confirmation_uri: String(confirmation_uri) }
-}
-
-export function payoutOf({ id }: Answer): Payout {
-  return { id: String(id) }
+export function payoutOf({ id }: ProviderObject): Payout {
+  return { id }
 }

@@ -1,4 +1,4 @@
-import type { CompiledQuery, Kysely } from 'kysely'
+import type { CompiledQuery, ExpressionBuilder, Kysely } from 'kysely'
 import type { PaymentRequest } from './payment-request.js'
 
 /** The sandbox's own table, as queries that are built once and run on SQLite and PostgreSQL alike. */
@@ -6,7 +6,8 @@ import type { PaymentRequest } from './payment-request.js'
 export interface Payment extends PaymentRequest {
   readonly id: string
   readonly tenant: string
-  readonly status: 'created'
+  /** `created` where there is no card processor; otherwise `pending` until it has answered. */
+  readonly status: 'created' | 'pending' | 'succeeded' | 'declined'
   /** ISO 8601, in UTC. */
   readonly createdAt: string
 }
@@ -59,6 +60,29 @@ export function insertPayment(db: Kysely<PaymentTables>, payment: Payment): Comp
     .compile()
 }
 
+export function setPaymentStatus(db: Kysely<PaymentTables>, id: string, status: Payment['status']): CompiledQuery {
+  return db.updateTable('payments').set({ status }).where('id', '=', id).compile()
+}
+
+/** The last one first, from behind `after` on. */
+export function listPayments(
+  db: Kysely<PaymentTables>,
+  tenant: string,
+  limit: number,
+  after: string | undefined,
+): CompiledQuery {
+  const mine = db.selectFrom('payments').selectAll().where('tenant', '=', tenant)
+  const rest = after === undefined ? mine : mine.where(isBehind(db, after))
+  return rest.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).compile()
+}
+
+/** Several may be of the same millisecond, and their ids are random. */
+function isBehind(db: Kysely<PaymentTables>, after: string) {
+  const time = db.selectFrom('payments').select('created_at').where('id', '=', after)
+  return ({ eb, or, and }: ExpressionBuilder<PaymentTables, 'payments'>) =>
+    or([eb('created_at', '<', time), and([eb('created_at', '=', time), eb('id', '<', after)])])
+}
+
 /** Asks for the tenant too: to everybody else the payment does not exist. */
 export function findPayment(db: Kysely<PaymentTables>, tenant: string, id: string): CompiledQuery {
   return db.selectFrom('payments').selectAll().where('tenant', '=', tenant).where('id', '=', id).compile()
@@ -76,4 +100,9 @@ export function paymentOf(row: Readonly<Record<string, unknown>>): Payment {
     status: row.status as Payment['status'],
     createdAt: String(row.created_at),
   }
+}
+
+/** A payment as clients see it. */
+export function shownPayment({ id, customerId, amountCents, currency, metadata, status, createdAt }: Payment) {
+  return { id, customerId, amountCents, currency, metadata, status, createdAt }
 }

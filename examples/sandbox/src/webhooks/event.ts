@@ -1,4 +1,5 @@
-import type { Answer } from '../partners/ask.js'
+import type { ProviderObject } from '../partners/provider.js'
+import { type Fields, isObject } from '../web/fields.js'
 
 /** What a partner tells: something of ours is final there. */
 export interface PartnerEvent {
@@ -6,18 +7,20 @@ export interface PartnerEvent {
   /** The key of the call that it is about, if that had one. */
   readonly key: string | undefined
   /** The object as it stands. */
-  readonly thing: Answer
+  readonly thing: ProviderObject
 }
 
 /** Reads an event, or throws: then the delivery is refused as malformed. */
 export function partnerEventOf(json: unknown): PartnerEvent {
-  const { type, data } = asObject(json)
-  const { key, object } = asObject(data)
-  if (typeof type !== 'string') throw new Error('An event has a type.')
-  return { type, key: typeof key === 'string' ? key : undefined, thing: asObject(object) }
+  const { type, data } = fieldsOf(json)
+  const { key, object } = fieldsOf(data)
+  const { id, status } = fieldsOf(object)
+  if (typeof type !== 'string' || typeof id !== 'string' || typeof status !== 'string')
+    throw new Error('An event has a type, and its object an id and a status.')
+  return { type, key: typeof key === 'string' ? key : undefined, thing: { ...fieldsOf(object), id, status } }
 }
 
-function asObject(value: unknown): Answer {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Answer
+function fieldsOf(value: unknown): Fields {
+  if (isObject(value)) return value
   throw new Error('An event is an object with data.key and data.object.')
 }

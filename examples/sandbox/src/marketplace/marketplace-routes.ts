@@ -1,6 +1,8 @@
 import { type Row, rowsOf } from '../database/database.js'
+import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
-import type { Path } from '../web/paths.js'
+import type { Path } from '../web/path.js'
+import { withoutProviders } from '../web/without-providers.js'
 import { commitWithdrawal } from './commit-withdrawal.js'
 import { createEscrow } from './create-escrow.js'
 import { createOrder } from './create-order.js'
@@ -9,11 +11,11 @@ import { createWithdrawal } from './create-withdrawal.js'
 import { disputeOf, shownDispute } from './disputes.js'
 import { endOrder } from './end-order.js'
 import { fundEscrow } from './fund-escrow.js'
-import { idIn } from './guarding.js'
+import { idIn, type Route } from './guarding.js'
 import { listPage, onePage, reading } from './lists.js'
 import { openDispute } from './open-dispute.js'
 import { findOrder, orderOf, shownEscrow, shownOrder } from './orders.js'
-import { notFound } from './problems.js'
+import { answerError, notFound } from './problems.js'
 import { refreshTopup, refreshWithdrawal } from './refreshing.js'
 import { reserveOrder } from './reserve-order.js'
 import { decideDispute } from './resolve-dispute.js'
@@ -33,30 +35,32 @@ const withdrawals = {
 const id = ':id(^[\\w-]+$)'
 
 /** Every path of the marketplace. */
-export function marketplacePaths(sandbox: Sandbox): readonly Path[] {
+export function marketplaceRoutes(sandbox: Sandbox): readonly Path[] {
+  const asking = (route: (partners: Partners) => Route): Route =>
+    sandbox.partners === undefined ? { ...withoutProviders(), errorHandler: answerError } : route(sandbox.partners)
   return [
     ['GET', '/topups', listPage(sandbox, topups)],
-    ['POST', '/topups', createTopup(sandbox)],
+    ['POST', '/topups', asking((partners) => createTopup(sandbox, partners))],
     ['GET', `/topups/${id}`, onePage(sandbox, topups)],
-    ['POST', `/topups/${id}/refresh`, refreshTopup(sandbox)],
+    ['POST', `/topups/${id}/refresh`, asking((partners) => refreshTopup(sandbox, partners))],
     ['GET', '/orders', listPage(sandbox, orders)],
     ['POST', '/orders', createOrder(sandbox)],
     ['GET', `/orders/${id}`, onePage(sandbox, orders)],
     ['POST', `/orders/${id}/reserve`, reserveOrder(sandbox)],
     ['GET', `/orders/${id}/escrow`, escrowPage(sandbox)],
-    ['POST', `/orders/${id}/escrow`, createEscrow(sandbox)],
-    ['POST', `/orders/${id}/escrow/fund`, fundEscrow(sandbox)],
-    ['POST', `/orders/${id}/release`, endOrder(sandbox, 'release')],
-    ['POST', `/orders/${id}/refund`, endOrder(sandbox, 'refund')],
-    ['POST', `/orders/${id}/disputes`, openDispute(sandbox)],
+    ['POST', `/orders/${id}/escrow`, asking((partners) => createEscrow(sandbox, partners))],
+    ['POST', `/orders/${id}/escrow/fund`, asking((partners) => fundEscrow(sandbox, partners))],
+    ['POST', `/orders/${id}/release`, asking((partners) => endOrder(sandbox, partners, 'release'))],
+    ['POST', `/orders/${id}/refund`, asking((partners) => endOrder(sandbox, partners, 'refund'))],
+    ['POST', `/orders/${id}/disputes`, asking((partners) => openDispute(sandbox, partners))],
     ['GET', '/disputes', listPage(sandbox, disputes)],
     ['GET', `/disputes/${id}`, onePage(sandbox, disputes)],
-    ['POST', `/disputes/${id}/resolve`, decideDispute(sandbox)],
+    ['POST', `/disputes/${id}/resolve`, asking((partners) => decideDispute(sandbox, partners))],
     ['GET', '/withdrawals', listPage(sandbox, withdrawals)],
     ['POST', '/withdrawals', createWithdrawal(sandbox)],
     ['GET', `/withdrawals/${id}`, onePage(sandbox, withdrawals)],
-    ['POST', `/withdrawals/${id}/commit`, commitWithdrawal(sandbox)],
-    ['POST', `/withdrawals/${id}/refresh`, refreshWithdrawal(sandbox)],
+    ['POST', `/withdrawals/${id}/commit`, asking((partners) => commitWithdrawal(sandbox, partners))],
+    ['POST', `/withdrawals/${id}/refresh`, asking((partners) => refreshWithdrawal(sandbox, partners))],
   ]
 }
 

@@ -1,15 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import { type Inbox, inbox, standardWebhooks, stripeSignature } from 'hapax'
 import { type Rows, rowsIn } from '../database/database.js'
-import type { Answer } from '../partners/ask.js'
+import type { ProviderObject } from '../partners/provider.js'
 import type { Sandbox } from '../sandbox.js'
 import { bodyLimit } from '../web/web-app.js'
 import { type PartnerEvent, partnerEventOf } from './event.js'
 
 /** What is done with what a partner says: the rows that it moves, and what our call for it would have been told. */
 export interface Ear {
-  readonly hear: (rows: Rows, thing: Answer) => Promise<void>
-  readonly resultOf: (thing: Answer) => unknown
+  readonly hear: (rows: Rows, thing: ProviderObject) => Promise<void>
+  readonly resultOf: (thing: ProviderObject) => unknown
 }
 
 /**
