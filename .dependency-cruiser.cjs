@@ -22,6 +22,8 @@ const parts = {
   telemetry: { imports: ['engine'] },
   adapters: { imports: ['http'], modules: ['@types/express', 'buffer', 'express', 'fastify', 'http', 'stream'] },
   client: {},
+  // What only Node has is an entry point of its own.
+  'client/node': { imports: ['client'], modules: ['crypto', 'fs', 'path'] },
   conformance: { imports: ['engine', 'http'], modules: ['assert', 'crypto', 'net', 'zlib'] },
   cli: {
     imports: ['engine', 'stores', 'effects', 'inbox', 'workers', 'http', 'admin', 'telemetry', 'client', 'conformance'],
@@ -97,6 +99,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^examples/sandbox/src/', pathNot: '^examples/sandbox/src/providers/' },
       to: { path: '^examples/sandbox/src/providers/' },
+    },
+    {
+      name: 'client-runs-in-a-browser',
+      comment: 'What only Node has is reached by the entry point `hapax/client/node` alone.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: path('client/node') },
+      to: { path: path('client/node') },
     },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {

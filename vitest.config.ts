@@ -7,6 +7,7 @@ const integration = [
   'test/tooling/{postgres,pgbouncer}*.test.ts',
   'test/engine/{phases,calls,operations,reconcile,late-results,handed-out,single,extend}.test.ts',
   'test/http/operations.test.ts',
+  'test/client/{browser,killed,page-types}.test.ts',
 ]
 
 /** What kills processes: by itself `npm run test:crash`. */

@@ -5,6 +5,7 @@
 import process from 'node:process'
 import { reportAcceptance } from './acceptance/report.mjs'
 import { buildScripts } from './build.mjs'
+import { findChromium } from './chromium.mjs'
 import { count } from './count.mjs'
 import { install, requireNode } from './install.mjs'
 import { printTimes, runPart, runScript } from './parts.mjs'
@@ -37,6 +38,7 @@ async function runEverything() {
 }
 
 async function runTests() {
+  if (!isAcceptanceOnly) await add('chromium', prepareBrowser)
   const postgres = await startServer('PostgreSQL', startPostgres)
   const pgbouncer = await startServer('pgbouncer', (say) => startPgbouncer(postgres, say))
   await add('tests', async () => {
@@ -64,6 +66,21 @@ async function startServer(name, start) {
     return process.env.CI === 'true' ? 'failed' : 'skipped'
   })
   return server
+}
+
+/**
+ * The tests find it by its name in the environment.
+ *
+ * @returns {Promise<import('./parts.mjs').Outcome>}
+ */
+async function prepareBrowser() {
+  try {
+    process.env.HAPAX_TEST_CHROMIUM = await findChromium(console.log)
+    return 'passed'
+  } catch (error) {
+    console.log(`no Chromium: ${error instanceof Error ? error.message : error}`)
+    return process.env.CI === 'true' ? 'failed' : 'skipped'
+  }
 }
 
 /**

@@ -19,9 +19,9 @@ export interface Abandoned {
 type Unheard = Pick<Reservation, 'scope' | 'key' | 'claimId' | 'leaseMs'>
 
 export function abandoned(store: BoundedStore, clock: Clock, chance: Chance, background: Background): Abandoned {
-  const { ended } = background
   const waiting = new Map<Unheard, number>()
   let looking = false
+  let listening = false
 
   async function giveBack(unheard: Unheard): Promise<void> {
     const record = await store.find(unheard)
@@ -37,6 +37,7 @@ export function abandoned(store: BoundedStore, clock: Clock, chance: Chance, bac
   }
 
   async function look(): Promise<void> {
+    const { ended } = background
     for (let round = 1; waiting.size > 0 && !ended.aborted; round++) {
       await sleep(clock, backoffMs(backoffs.storing, round, chance), ended)
       await lookOnce().catch(() => undefined) // The store is still down: the next round tries again.
@@ -44,14 +45,21 @@ export function abandoned(store: BoundedStore, clock: Clock, chance: Chance, bac
     looking = false
   }
 
-  // The last chance before the store is closed; the shutdown waits for it a little.
-  ended.addEventListener('abort', () => void background.track(lookOnce()).catch(() => undefined), { once: true })
+  /** The last chance before the store is closed; the shutdown waits for it a little. */
+  function listen(): void {
+    if (listening) return
+    listening = true
+    const lookAgain = () => void background.track(lookOnce()).catch(() => undefined)
+    background.ended.addEventListener('abort', lookAgain, { once: true })
+  }
+
   return {
     add(unheard) {
       if (waiting.size >= limits.abandoned) return
       waiting.set(unheard, clock.elapsed() + unheard.leaseMs)
       if (looking) return
       looking = true
+      listen()
       void look()
     },
   }

@@ -25,10 +25,17 @@ export interface Background {
 
 export function background(clock: Clock): Background {
   const underWay = new Set<Task>()
-  const end = new AbortController()
+  let end: AbortController | undefined
   let onIdle = () => {}
-  // Every waiting duplicate listens, and takes its listener away again.
-  setMaxListeners(0, end.signal)
+
+  /** Made when somebody first listens: most engines never have a duplicate that waits. */
+  function ending(): AbortController {
+    if (end !== undefined) return end
+    end = new AbortController()
+    // Every waiting duplicate listens, and takes its listener away again.
+    setMaxListeners(0, end.signal)
+    return end
+  }
 
   function leave(task: Task): void {
     underWay.delete(task)
@@ -50,7 +57,9 @@ export function background(clock: Clock): Background {
   }
 
   return {
-    ended: end.signal,
+    get ended() {
+      return ending().signal
+    },
     enter: (task) => void underWay.add(task),
     leave,
     track(promise) {
@@ -62,7 +71,7 @@ export function background(clock: Clock): Background {
     },
     async drain(patienceMs, lastWordsMs) {
       await settled(patienceMs)
-      end.abort()
+      ending().abort()
       for (const task of underWay) task.abandoned()
       await settled(lastWordsMs)
     },

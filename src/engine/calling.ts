@@ -144,7 +144,8 @@ async function made<Tx, T, I>(
   const enough = new AbortController()
   const late = new HapaxError('call_timeout', `Call "${open.name}" did not end within ${Math.round(leftMs)} ms.`)
   const cancel = context.clock.after(leftMs, () => enough.abort(late))
-  const signal = AbortSignal.any([enough.signal, lease.signal])
+  const { signal } = enough
+  const unlink = linked(lease.signal, enough)
   const input = open.input as Jsonified<I>
   const answer = Promise.resolve().then(() => run({ key, signal, input, attempt: record.attempt }))
   try {
@@ -157,7 +158,19 @@ async function made<Tx, T, I>(
     throw await failed(phases, sending, error, signal.aborted ? 'doubt' : meaningOf(error, classify))
   } finally {
     cancel()
+    unlink()
   }
+}
+
+/**
+ * Aborts the one when the other is aborted, until it is taken back. `AbortSignal.any` would do so for ever, and by weak
+ * references, which keep what is gone alive until the next full collection.
+ */
+function linked(signal: AbortSignal, controller: AbortController): () => void {
+  const abort = () => controller.abort(signal.reason)
+  if (signal.aborted) abort()
+  else signal.addEventListener('abort', abort, { once: true })
+  return () => signal.removeEventListener('abort', abort)
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

@@ -1,4 +1,7 @@
-/** Every default and every bound of Hapax, each with its reason. Nothing else in the tree repeats these numbers. */
+/**
+ * Every default and every bound of Hapax, each with its reason. Nothing else in the tree repeats these numbers. Those of
+ * the client stand in client-limits.ts: they end up in pages, and none of these shall.
+ */
 
 const second = 1_000
 const minute = 60 * second

@@ -23,6 +23,7 @@ const database = `docs_${process.pid}`
 /** What a reader has installed beside `hapax`. */
 const installed = [
   ...['libsql', 'pg', 'fastify', 'express', 'rate-limiter-flexible', '@fastify/cors'],
+  ...['axios', 'ky'],
   ...['kysely', 'drizzle-orm', 'knex', 'typeorm', '@electric-sql/pglite'],
   ...['@types/node', '@types/pg', '@types/express'],
 ]

@@ -4,9 +4,26 @@ import { expect, test } from 'vitest'
 import { ledger, startProviders, tell } from './providers-process.js'
 import { emptyDirectory } from './sandbox-process.js'
 
+test('a ledger that cannot be written any more ends the process: nothing is acknowledged that is not in it', async () => {
+  const full = await startProviders(undefined, 'ulimit -f 20')
+  const acknowledged: string[] = []
+  const fill = async () => {
+    while (true) {
+      const body = { amountCents: 1, currency: 'usd', description: 'x'.repeat(1_000) }
+      const { json } = await tell(full, 'POST', '/card/charges', { key: randomUUID(), body, signal: bound() })
+      acknowledged.push(json.id)
+    }
+  }
+  await expect(Promise.any([fill(), fill(), fill()])).rejects.toThrow()
+  expect(await full.exited).toBe(1)
+  const kept = (await ledger(await startProviders(full.dataDir))).map(({ object }) => object)
+  expect(acknowledged.length).toBeGreaterThan(0)
+  expect(acknowledged.filter((id) => !kept.includes(id))).toEqual([])
+})
+
 const rounds = 8
 const clients = 20
-/** A client does not wait for ever for a server that is gone. */
+/** The fetch of Node 20 now and then settles never, if its server is killed while it connects. */
 const bound = () => AbortSignal.timeout(3_000)
 
 test('killed at random moments under twenty clients, the ledgers have all that was acknowledged, and no key twice', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ledger, startProviders, tell, until } from './providers-process.js'
 
 const ride = { amountCents: 2000, currency: 'usd' }
-const soon = () => AbortSignal.timeout(300)
+const soon = () => AbortSignal.timeout(1_500)
 
 for (const { mode, effects, ends } of [
   { mode: 'timeout_before', effects: 0, ends: 'TimeoutError' },

@@ -13,20 +13,23 @@ export interface ProvidersProcess {
   readonly url: string
   readonly pid: number
   readonly dataDir: string
+  readonly exited: Promise<number | null>
   /** Sends the signal and gives the exit code; `null` when the signal itself ended it. */
   stop(signal: NodeJS.Signals): Promise<number | null>
 }
 
 const program = fileURLToPath(new URL('../../examples/sandbox/dist/providers/main.js', import.meta.url))
 
-export async function startProviders(given?: string): Promise<ProvidersProcess> {
+/** `shell` is a POSIX shell line that runs first, such as a limit for the process. */
+export async function startProviders(given?: string, shell = ':'): Promise<ProvidersProcess> {
   const dataDir = given ?? (await emptyDirectory())
-  const { line, child, exited } = await firstLine(dataDir)
+  const { line, child, exited } = await firstLine(dataDir, shell)
   const { url, pid } = JSON.parse(line)
   return {
     url,
     pid,
     dataDir,
+    exited,
     stop(signal) {
       child.kill(signal)
       return exited
@@ -40,8 +43,9 @@ export async function refusedProviders(dataDir: string): Promise<{ code: number 
   return { code: await exited, said: line }
 }
 
-async function firstLine(dataDir: string) {
-  const child = spawn(process.execPath, [program, '--data', dataDir], { stdio: ['ignore', 'pipe', 'pipe'] })
+async function firstLine(dataDir: string, shell = ':') {
+  const args = ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, program, '--data', dataDir]
+  const child = spawn('sh', args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = once(child, 'exit').then(([code]) => code as number | null)
   const complaint = text(child.stderr)
   atEnd(async () => {

@@ -37,7 +37,7 @@ test.concurrent('an escrow tells of each of its states, signed as Stripe does, e
   await until(async () => expect(await received).toHaveLength(1))
   const fault = { provider: 'trustless-work', operation: 'fund', mode: 'timeout_after_effect' }
   await tell(providers, 'POST', '/_providers/faults', { body: fault })
-  const signal = AbortSignal.timeout(200)
+  const signal = AbortSignal.timeout(1_500)
   const fund = tell(providers, 'POST', `/trustless-work/escrows/${json.id}/fund`, { key: 'dk_2', body: {}, signal })
   await expect(fund).rejects.toThrow()
   await until(async () => expect(await received).toHaveLength(2))

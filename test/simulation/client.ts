@@ -76,8 +76,8 @@ function asked(
       const { status, headers, body } = await node.answer(program, order).catch(() => serverError)
       const reply = {
         status,
-        body: Buffer.from(body).toString(),
-        isReplay: headers.some(([name]) => name.toLowerCase() === 'idempotent-replayed'),
+        body: textOf(body),
+        isReplay: headers.some(([name]) => name.length === replayed.length && name.toLowerCase() === replayed),
       }
       sending(program, order, reply)
       world
@@ -91,6 +91,13 @@ function asked(
         .catch(lost)
     }
   })
+}
+
+const replayed = 'idempotent-replayed'
+
+/** Its bytes are read where they are. */
+export function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString()
 }
 
 /** What a framework answers when a handler throws. */

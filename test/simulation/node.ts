@@ -3,7 +3,7 @@ import { handle } from '../../src/http/door.js'
 import type { Exchange, Reply } from '../../src/http/exchange.js'
 import { type Inbox, inbox } from '../../src/inbox/inbox.js'
 import type { Service } from '../../src/workers/service.js'
-import { servicesOf, type WorkerName, workerNames } from '../../src/workers/services.js'
+import { type ServicesOptions, servicesOf, type WorkerName, workerNames } from '../../src/workers/services.js'
 import { effectsOf, type Mounted, mounted, type Order, type Program } from './application.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { simulatedStore } from './database/simulated-store.js'
@@ -57,7 +57,7 @@ export function startNode(name: string, { world, database, provider, programs }:
     hapax,
     worker(name) {
       if (workers.size === 0) for (const program of programs) routeOf(program)
-      if (!workers.has(name)) workers.set(name, servicesOf(hapax, { ...nobody, [name]: {} })[name])
+      if (!workers.has(name)) workers.set(name, servicesOf(hapax, alone.get(name) ?? nobody)[name])
       return workers.get(name)
     },
     webhooks() {
@@ -75,6 +75,8 @@ export function startNode(name: string, { world, database, provider, programs }:
 
 /** Every worker off: whoever asks for one turns it on. */
 const nobody = Object.fromEntries(workerNames.map((name) => [name, 'off'])) as Readonly<Record<WorkerName, 'off'>>
+
+const alone = new Map<WorkerName, ServicesOptions>(workerNames.map((name) => [name, { ...nobody, [name]: {} }]))
 
 function exchangeOf(program: Program, order: Order, handler: Mounted['handler']): Exchange<SimulatedTx> {
   const body = Buffer.from(JSON.stringify(order))

@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Order } from '../application.js'
-import type { Told } from '../client.js'
+import { type Told, textOf } from '../client.js'
 import { demand } from '../violation.js'
 
 /** What is sent is durable by then, and is about the request that it answers. */
@@ -8,7 +8,7 @@ export function judgeSent(order: Order, status: number, body: string, record: St
   const name = `${order.tenant}/${order.key}`
   const stored = record?.answer
   demand(record?.state === 'completed' && stored !== undefined, () => `${name} was answered before that was durable`)
-  const isSame = stored.kind === 'kept' && stored.status === status && Buffer.from(stored.body).toString() === body
+  const isSame = stored.kind === 'kept' && stored.status === status && textOf(stored.body) === body
   demand(isSame, () => `${name} was sent something else than what is stored`)
   const said = JSON.parse(body) as Partial<Order>
   demand(said.tenant === order.tenant, () => `${name} was sent an answer of tenant ${said.tenant}`)

@@ -13,13 +13,17 @@ export function recordChanges({ tables }: SimulatedDatabase): () => readonly Rec
   const last = new Map<string, RecordRow>()
   return () => {
     const changes: RecordChange[] = []
+    let known = 0
     for (const [name, { committed }] of tables.records) {
       const before = last.get(name)
+      if (committed !== undefined) known++
       if (before === committed) continue
       changes.push({ before: before?.record, after: committed?.record })
       if (committed === undefined) last.delete(name)
       else last.set(name, committed)
     }
+    // Asked at every step: only if one is gone is it worth to look which.
+    if (last.size === known) return changes
     for (const [name, before] of last) {
       if (tables.records.has(name)) continue
       changes.push({ before: before.record, after: undefined })

@@ -71,17 +71,21 @@ export function faultsOf(budget: Budget): Faults & { readonly budget: Budget } {
 
 /** The ways in which this call may end, the usual one first. */
 export function faultsFor({ process, port, broken }: PortCall<unknown>, faults: Faults): readonly Fault[] {
+  // Asked at every step: nothing is made here but the list.
   const ways: Fault[] = ['none']
-  const add = (...these: readonly Fault[]) => {
-    for (const fault of these) if (faults.left(fault) > 0) ways.push(fault)
+  if (broken !== undefined) {
+    if (faults.left('break_before') > 0) ways.push('break_before', 'break_after')
+    if (faults.left('late_reply') > 0) ways.push('late_reply')
   }
-  if (broken !== undefined) add('break_before', 'break_after', 'late_reply')
   if (process.kind === 'node') {
-    add('crash_before', 'crash_after')
-    if (port !== 'agenda' && broken !== undefined) add('crash_meanwhile')
-    add('freeze', 'wall_jump')
+    if (faults.left('crash_before') > 0) {
+      ways.push('crash_before', 'crash_after')
+      if (port !== 'agenda' && broken !== undefined) ways.push('crash_meanwhile')
+    }
+    if (faults.left('freeze') > 0) ways.push('freeze')
+    if (faults.left('wall_jump') > 0) ways.push('wall_jump')
   }
-  if (port === 'store') add('clock_jump')
+  if (port === 'store' && faults.left('clock_jump') > 0) ways.push('clock_jump')
   return ways
 }
 

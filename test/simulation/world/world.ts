@@ -81,7 +81,7 @@ export class World implements Ports {
     this.steps++
     if (this.steps > (this.#options.mostSteps ?? 5_000)) throw new Error('It goes in circles.')
     this.#forgetLate()
-    const ready = this.#pending.filter(({ call }) => call.isReady?.() ?? true)
+    const ready = this.#ready()
     const timer = this.#timers.next()
     const { faults } = this.#options
     const chooser = this.#chooser
@@ -97,7 +97,7 @@ export class World implements Ports {
     const ways = faultsFor(chosen.call, faults)
     const way = ways[chooser.how(ways.length)] ?? 'none'
     faults.take(way)
-    this.#pending = this.#pending.filter((pending) => pending !== chosen)
+    this.#pending.splice(this.#pending.indexOf(chosen), 1)
     if (chooser !== usual) this.trace.push(() => words(chosen.call, way))
     this.#happens(chosen, way)
     return 'more'
@@ -134,7 +134,20 @@ export class World implements Ports {
     return JSON.stringify([this.time, this.databaseJumpMs, faults, this.processes.map(stateOf), pending])
   }
 
-  #happens({ call, resolve, reject }: Pending, way: Fault): void {
+  #ready(): readonly Pending[] {
+    const ready: Pending[] = []
+    for (const pending of this.#pending) if (pending.call.isReady?.() ?? true) ready.push(pending)
+    return ready
+  }
+
+  #happens(pending: Pending, way: Fault): void {
+    const { call, resolve, reject } = pending
+    // Nearly always: so it makes nothing that only what goes wrong needs.
+    if (way === 'none') this.#reply(call.process, happened(call, resolve, reject))
+    else this.#goesWrong(pending, way)
+  }
+
+  #goesWrong({ call, resolve, reject }: Pending, way: Exclude<Fault, 'none'>): void {
     const { process } = call
     const tell = () => this.#reply(process, happened(call, resolve, reject))
     const breakLine = () => {
@@ -142,9 +155,6 @@ export class World implements Ports {
       this.#reply(process, { tell: () => reject(error), learned: () => 'broken' })
     }
     switch (way) {
-      case 'none':
-        tell()
-        break
       case 'break_before':
         breakLine()
         break
@@ -190,14 +200,17 @@ export class World implements Ports {
   }
 
   /** A process that is stopped hears of it when it goes on. */
-  #reply(process: Process, { tell, learned }: Replied): void {
-    const told = () => {
-      if (this.#options.remembers) process.told = remembered(process.told, this.time, learned())
-      tell()
+  #reply(process: Process, replied: Replied): void {
+    if (process.frozenUntil <= this.time) this.#tell(process, replied)
+    else {
+      const callback = () => this.#tell(process, replied)
+      this.#timers.add({ at: process.frozenUntil, process, callback, isWeak: false })
     }
-    if (process.frozenUntil > this.time)
-      this.#timers.add({ at: process.frozenUntil, process, callback: told, isWeak: false })
-    else told()
+  }
+
+  #tell(process: Process, { tell, learned }: Replied): void {
+    if (this.#options.remembers) process.told = remembered(process.told, this.time, learned())
+    tell()
   }
 
   #passed(timer: Timer | undefined): 'more' | 'over' {
@@ -216,8 +229,9 @@ export class World implements Ports {
 
   /** What is on its way for too long never arrives; whoever asked hears nothing. */
   #forgetLate(): void {
-    if (this.#pending.some(({ call }) => call.until !== undefined && call.until < this.time))
-      this.#pending = this.#pending.filter(({ call }) => call.until === undefined || call.until >= this.time)
+    let isLate = false
+    for (const { call } of this.#pending) if (call.until !== undefined && call.until < this.time) isLate = true
+    if (isLate) this.#pending = this.#pending.filter(({ call }) => call.until === undefined || call.until >= this.time)
   }
 }
 

@@ -25,7 +25,8 @@ export function keepApi(providers: Providers, stopping: AbortSignal): Api {
       const env = { HAPAX_PROVIDERS_URL: providers.url, ...port }
       child = childOf({ file: 'main.js', env, stdout: 'inherit' })
       const url = urlIn(await child.told)
-      if (url !== undefined) await providers.sendEventsTo(url)
+      // Beside its life: it may end before they answer.
+      if (url !== undefined) void providers.sendEventsTo(url)
       const { code, how } = await child.ended
       child = undefined
       served ??= url

@@ -97,22 +97,28 @@ function toldOf(message: unknown): Told {
   return running === null ? { kind: 'starting' } : { kind: 'shared', ...running }
 }
 
-/** PUT where they are ours alone; POST where others take events, too. */
+const registering = { attempts: 10, pauseMs: 500 }
+
+/** PUT where they are ours alone; POST where others take events, too. Providers that are just coming back are waited for. */
 async function register(url: string, apiUrl: string, method: 'PUT' | 'POST'): Promise<void> {
-  try {
-    // Who listens on every address listens on the one that is ours alone.
-    const target = apiUrl.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
-    for (const provider of ['airtm', 'trustless-work']) {
-      const body = JSON.stringify({ provider, urls: [`${target}/webhooks/${provider}`] })
-      const headers = { 'content-type': 'application/json' }
-      const signal = AbortSignal.timeout(answerWithinMs)
-      const { ok, status } = await fetch(`${url}/_providers/webhooks`, { method, headers, body, signal })
-      if (!ok) throw new Error(`they answered ${status}`)
+  // Who listens on every address listens on the one that is ours alone.
+  const target = apiUrl.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
+  let why: unknown
+  for (let attempt = 0; attempt < registering.attempts; attempt++) {
+    try {
+      for (const provider of ['airtm', 'trustless-work']) {
+        const body = JSON.stringify({ provider, urls: [`${target}/webhooks/${provider}`] })
+        const signal = AbortSignal.timeout(answerWithinMs)
+        const { ok, status } = await fetch(`${url}/_providers/webhooks`, { method, body, signal })
+        if (!ok) throw new Error(`they answered ${status}`)
+      }
+      return
+    } catch (error) {
+      why = error
+      await delay(registering.pauseMs, undefined, { ref: false })
     }
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    console.error(`the providers do not know where to send their webhooks (${why})`)
   }
+  console.error('the providers do not know where to send their webhooks:', why instanceof Error ? why.message : why)
 }
 
 function isAlive(pid: number): boolean {

@@ -1,0 +1,150 @@
+import { queueBounds } from '../kernel/client-limits.js'
+import type { Duration } from '../kernel/duration-text.js'
+import { ClientError, type ClientErrorCode, isClientError } from './errors.js'
+import { idempotentFetch } from './idempotent-fetch.js'
+import { keyOf } from './operation-key.js'
+import { type CallOptions, type ClientOptions, milliseconds, settingsOf } from './options.js'
+import type { QueuedOperation, QueueStorage } from './queue-storage.js'
+import { keptHeaders } from './queued-headers.js'
+import { type FetchInput, type SealedRequest, sealedRequest } from './sealed-request.js'
+
+export interface QueueOptions extends ClientOptions {
+  readonly storage: QueueStorage
+  /**
+   * Takes note of an answer. Only then the operation is forgotten: after a crash in between it is called again, for the same
+   * key. The body can be read here and by who sent it.
+   */
+  readonly onAnswer?: (response: Response, operation: QueuedOperation) => void | Promise<void>
+  /** Headers that are stored beside those that describe the body. No secrets: those come from `headers`. */
+  readonly keepHeaders?: readonly string[]
+  /** An older operation is not sent any more: well below the time that the server keeps keys. */
+  readonly maxAge?: Duration
+  readonly maxOperations?: number
+}
+
+export interface QueueCallOptions extends CallOptions {
+  /** What the application wants to know again when the answer comes, such as an id. */
+  readonly note?: string
+}
+
+/** What came of one operation in a pass. What is `open` is sent again by the next; what `failed` waits for a person. */
+export type Resumed =
+  | { readonly kind: 'answered'; readonly operation: QueuedOperation; readonly response: Response }
+  | { readonly kind: 'open' | 'failed'; readonly operation: QueuedOperation; readonly error: unknown }
+
+export interface DurableQueue {
+  /** As `idempotentFetch`; but what changes something is durable, with its key, before its first byte is sent. */
+  send(input: FetchInput, init?: RequestInit, call?: QueueCallOptions): Promise<Response>
+  /** One pass over what is open: sends it with the key that it had. At start, and whenever the network is back. */
+  resume(): Promise<readonly Resumed[]>
+  /** What is open, and what failed for good. */
+  list(): Promise<readonly QueuedOperation[]>
+  /** Forgets an operation, whatever became of it. */
+  discard(key: string): Promise<void>
+}
+
+/**
+ * A `fetch` whose operations survive the process.
+ *
+ * @example
+ * const queue = durableQueue({ storage: fileStorage('outgoing'), headers: () => ({ authorization: token() }) })
+ * await queue.resume()
+ * await queue.send('https://api.example.com/payments', { method: 'POST', body }, { note: order.id })
+ */
+export function durableQueue(options: QueueOptions): DurableQueue {
+  const { storage, onAnswer, keepHeaders = [], maxOperations = queueBounds.entries } = options
+  const maxAgeMs = milliseconds(options.maxAge, 'maxAge', queueBounds.ageMs)
+  const settings = settingsOf(options)
+  const send = idempotentFetch(options)
+  const underWay = new Set<string>()
+  let pass: Promise<readonly Resumed[]> | undefined
+
+  async function kept(request: SealedRequest, key: string, note: string | undefined): Promise<QueuedOperation> {
+    const { method, url, headers, body, credentials, redirect } = request
+    const operation: QueuedOperation = {
+      ...{ key, method, url, credentials, redirect, createdAt: settings.clock.now() },
+      headers: keptHeaders(headers, [settings.header, ...keepHeaders]),
+      ...(body && { body: new Uint8Array(body) }),
+      ...(note !== undefined && { note }),
+    }
+    if ((body?.byteLength ?? 0) > queueBounds.bodyBytes || (await storage.count()) >= maxOperations)
+      throw new ClientError('queue_full', undefined, { key })
+    await storage.put(operation)
+    return operation
+  }
+
+  async function delivered(operation: QueuedOperation, call: CallOptions, signal?: AbortSignal): Promise<Response> {
+    const { key, url, method, headers, body, credentials, redirect } = operation
+    underWay.add(key)
+    try {
+      const init = {
+        method,
+        headers: [...headers],
+        credentials,
+        redirect,
+        ...(signal && { signal }),
+        ...(body && { body }),
+      }
+      const response = await send(url, init, { ...call, key })
+      await onAnswer?.(response.clone(), operation)
+      // What could not be removed is asked for once more, and answered the same.
+      await storage.remove(key).catch(() => {})
+      return response
+    } catch (error) {
+      if (isClientError(error) && final.has(error.code)) await storage.put({ ...operation, failed: error.code })
+      throw error
+    } finally {
+      underWay.delete(key)
+    }
+  }
+
+  async function resumed(operation: QueuedOperation): Promise<Resumed> {
+    try {
+      if (settings.clock.now() - operation.createdAt > maxAgeMs) {
+        await storage.put({ ...operation, failed: 'key_expired' })
+        throw new ClientError('key_expired', undefined, { key: operation.key })
+      }
+      return { kind: 'answered', operation, response: await delivered(operation, {}) }
+    } catch (error) {
+      return { kind: isClientError(error) && final.has(error.code) ? 'failed' : 'open', operation, error }
+    }
+  }
+
+  async function passed(): Promise<readonly Resumed[]> {
+    const before = new Set(underWay)
+    const all = await storage.list()
+    const open = all.filter(({ key, failed }) => failed === undefined && !before.has(key) && !underWay.has(key))
+    const rest = open.toSorted((a, b) => a.createdAt - b.createdAt).values()
+    const found: Resumed[] = []
+    const lane = async () => {
+      for (const operation of rest) found.push(await resumed(operation))
+    }
+    await Promise.all(Array.from({ length: queueBounds.atOnce }, lane))
+    return found
+  }
+
+  return {
+    async send(input, init, call = {}) {
+      const request = await sealedRequest(input, init)
+      const key = keyOf(request, call, settings)?.value
+      if (key === undefined) return send(input, init, call)
+      return delivered(await kept(request, key, call.note), call, request.signal)
+    },
+    resume() {
+      pass ??= passed().finally(() => {
+        pass = undefined
+      })
+      return pass
+    },
+    list: () => storage.list(),
+    discard: (key) => storage.remove(key),
+  }
+}
+
+/** The same request can never do better. */
+const final: ReadonlySet<ClientErrorCode> = new Set([
+  'key_reused',
+  'key_rejected',
+  'key_expired',
+  'answer_withheld',
+] as const)

@@ -1,0 +1,41 @@
+const second = 1_000
+const minute = 60 * second
+const hour = 60 * minute
+
+/** The defaults and bounds of the client. Apart from the others, none of which shall end up in a page. */
+export const clientBounds = {
+  /** As long as a person waits, and long enough to ask once more about an unknown outcome. */
+  deadlineMs: minute,
+  /** A handler that takes longer is not lost: the next attempt meets it in progress. Three of them fit in the deadline. */
+  attemptMs: 20 * second,
+  /** Enough for a whole deadline of usual pauses. It ends only what comes back at once each time. */
+  attempts: 12,
+  /** A conflict that gives no reason is the application's own when it still stands after so many attempts. */
+  bareConflicts: 3,
+  /** Soon at first, since most failures pass; not rarer than people look. */
+  backoff: { firstMs: 500, maxMs: 10 * second },
+  /** Retries that a client may have ahead: one operation in trouble may use up its attempts. */
+  budget: 12,
+  /** And how many of them each operation earns: in an outage, load rises by a tenth and not tenfold. */
+  budgetShare: 0.1,
+  /** Answers up to this length count only when they are here as a whole: as long as the server keeps them. */
+  answerBytes: 1024 * 1024,
+  /** Keys that a caller chose and that are remembered, to notice that one is used for something else. */
+  chosenKeys: 1_000,
+  /** What fits the column of every server seen so far. */
+  keyLength: 255,
+} as const
+
+/** And those of its queue. */
+export const queueBounds = {
+  /** Servers keep keys for a day. Well before that an operation that waited is not sent any more: it might run again. */
+  ageMs: 20 * hour,
+  /** Operations that wait in a queue. More of them are an outage that a person should know of. */
+  entries: 1_000,
+  /** As long as a body that the server reads. */
+  bodyBytes: 1024 * 1024,
+  /** Operations of a queue that are sent at once: enough to catch up, too few to drown a server that has just come back. */
+  atOnce: 4,
+  /** A file that is being written is whole within milliseconds. One that is older was left by a crash, before anything was sent. */
+  leftoverMs: hour,
+} as const

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { scheduleOf } from './random.js'
+import { type Ended, run, runTogether } from './running.js'
+
+/** All that a schedule was: what was chosen, what happened, and what came of it. */
+function wholeOf({ simulation, choices, error }: Ended) {
+  const { world, provider, heard, database } = simulation
+  const words = world.trace.map((said) => said())
+  return JSON.stringify([
+    choices,
+    words,
+    world.steps,
+    world.time,
+    provider.ledger,
+    heard,
+    database.digest(),
+    `${error}`,
+  ])
+}
+
+test('a seed is the same schedule alone as among others, whatever ran before it', async () => {
+  const seeds = Array.from({ length: 60 }, (_, index) => 60 - index)
+  const together: string[] = []
+  const begun = seeds.map(scheduleOf)
+  const left = [...begun]
+  await runTogether(
+    () => left.shift(),
+    7,
+    (ended) => {
+      const seed = seeds[begun.findIndex(({ simulation }) => simulation === ended.simulation)] ?? 0
+      together[seed] = wholeOf(ended)
+    },
+  )
+  for (const seed of seeds.reverse()) expect(wholeOf(await run(scheduleOf(seed)))).toBe(together[seed])
+})
