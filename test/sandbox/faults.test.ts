@@ -93,7 +93,7 @@ test.concurrent('clients that send rubbish or leave in the middle stop nothing',
   const init = { method: 'POST', headers, body: neverEnding, duplex: 'half', signal: leave.signal } as const
   await expect(fetch(`${sandbox.url}/payments`, init)).rejects.toThrow()
   expect((await pay(sandbox)).status).toBe(201)
-  expect(sandbox.printed.stderr).toMatch(/^database: .*\n$/)
+  expect(sandbox.printed.stderr).toMatch(/^database: .*\nproviders: none.*\n$/)
 })
 
 test.concurrent('whatever goes wrong, no key, no token and nothing of a body is printed', async () => {
