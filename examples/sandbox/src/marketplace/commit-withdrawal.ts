@@ -38,10 +38,11 @@ export function commitWithdrawal(sandbox: Sandbox, { airtm }: Partners): Route {
         await endWithdrawal(rows, withdrawalId, 'FAILED')
         return refusedReply(sent.refusal)
       }
-      // Where the webhook that ends it was quicker, it has ended.
       const changes = { status: 'PROCESSING', partner_id: sent.result.id }
       const processing = await changeWithdrawal(rows, withdrawalId, ['COMMITTED'], changes)
-      return { status: 200, body: shownWithdrawal(processing ?? (await theWithdrawal(rows, name))) }
+      const withdrawal = processing ?? (await theWithdrawal(rows, name))
+      // What was committed is processed, also where the webhook that ends it was quicker than this.
+      return { status: 200, body: shownWithdrawal({ ...withdrawal, status: 'PROCESSING' }) }
     })
   })
   return guarded(sandbox, operation, async (request) => {
