@@ -106,6 +106,8 @@ describe('Airtm, which honours none', () => {
   test('was asked for a top-up and gave no answer: the key is unknown until its webhook settles it', async () => {
     const before = Number(await balanceOf(sandbox, buyer))
     await fault(sandbox, { provider: 'airtm', operation: 'payin', mode: 'timeout_after_effect' })
+    // Whoever asks Airtm what became of it hears nothing.
+    await fault(sandbox, { provider: 'airtm', operation: 'lookup', mode: 'reset', times: 1_000 })
     const sent = { key: randomUUID(), body: topup }
     const lost = await post(sandbox, '/topups', sent)
     expect(lost).toMatchObject({ status: 409, json: { error: { code: 'OUTCOME_UNKNOWN' } } })
