@@ -1,30 +1,12 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { asked, initech, withdraw } from './bank-client.js'
 import { acme, ask, globex } from './payment-client.js'
 import { ledger } from './providers-process.js'
 import { eventually, fault, isReplay } from './sandbox-client.js'
 import type { SandboxProcess } from './sandbox-process.js'
 import { startSupervised } from './supervised-sandbox.js'
-
-const initech = { authorization: `Basic ${btoa('sk_test_BQokikJOvBiI2HlWgH4olfQ2:')}` }
-const asked = { amount: '2000', currency: 'usd', description: 'test', customer: 'cus_AGJ6FJMkGQIpHUTX' }
-
-interface WithdrawalTry {
-  readonly key?: string
-  readonly form?: Readonly<Record<string, string>> | string
-  readonly client?: { readonly authorization: string }
-}
-
-function withdraw(sandbox: SandboxProcess, { key, form = asked, client = initech }: WithdrawalTry) {
-  const headers = {
-    ...client,
-    'content-type': 'application/x-www-form-urlencoded',
-    ...(key !== undefined && { 'idempotency-key': key }),
-  }
-  const body = typeof form === 'string' ? form : new URLSearchParams(form).toString()
-  return ask(sandbox, '/sb/v1/withdraw', { method: 'POST', headers, body })
-}
 
 describe('a withdrawal', () => {
   let sandbox: SandboxProcess
