@@ -153,3 +153,21 @@ test('a worker killed when its message was sent and not yet written down: anothe
   await eventually(async () => expect((await get(own, `/notifications/${json.id}`)).json.status).toBe('sent'))
   expect(await ledger(own, '?provider=notifier')).toHaveLength(1)
 })
+
+test('a payment has states of its own, a key at the processor and somebody who reconciles; a receipt waits in the outbox [S2-112]', async () => {
+  const key = randomUUID()
+  await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'timeout_after_effect' })
+  const running = pay(sandbox, { key, tenant: globex })
+  const payments = async () => (await get(sandbox, '/payments', globex)).json.payments
+  await eventually(async () => expect(await payments()).toMatchObject([{ status: 'pending' }]))
+  expect((await running).json.code).toBe('outcome_unknown')
+  // Nobody retries.
+  await eventually(async () => expect(await payments()).toMatchObject([{ status: 'succeeded' }]))
+  const { json } = await pay(sandbox, { key, tenant: globex })
+  const [charge, ...others] = (await ledger(sandbox, '?provider=card')).filter(({ reference }) => reference === json.id)
+  expect([charge?.key, others]).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), []])
+  expect(charge?.key).not.toBe(key)
+  const ride = await postJson(sandbox, '/rides', trip)
+  expect(ride.json.receipt).toBe('queued')
+  await eventually(async () => expect((await get(sandbox, `/rides/${ride.json.id}`)).json.receipt).toBe('sent'))
+})
