@@ -25,7 +25,7 @@ export async function openSandbox({ database: where, ...rest }: Settings): Promi
   // Whoever asked is told to retry; why, is for us.
   hapax.on('store_failed', ({ step, errorCode }) => console.error(`${errorCode}: the database failed to ${step}`))
   await hapax.open()
-  await seedUsers(hapax, database)
+  await seedUsers(database)
   return { hapax, database, partners, ...rest }
 }
 
