@@ -49,7 +49,9 @@ onPostgres('starting on PostgreSQL', () => {
     const { host, username } = withPassword
     expect(sandbox.printed).toEqual({
       stdout: `ready ${sandbox.url}\n`,
-      stderr: `database: PostgreSQL, ${name} on ${host} as ${username}\n`,
+      stderr: expect.stringMatching(
+        new RegExp(`^database: PostgreSQL, ${name} on ${host} as ${username}\nproviders: none.*\n$`),
+      ),
     })
     expect(existsSync(join(sandbox.dataDir, 'hapax.db'))).toBe(false)
   })
