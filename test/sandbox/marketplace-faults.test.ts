@@ -119,6 +119,21 @@ describe('Airtm, which honours none', () => {
     expect(Number(await balanceOf(sandbox, buyer)) - before).toBeCloseTo(25, 5)
   })
 
+  test('is asked by a refresh as well, which ends the doubt and credits the user once', async () => {
+    const before = Number(await balanceOf(sandbox, buyer))
+    await fault(sandbox, { provider: 'airtm', operation: 'payin', mode: 'timeout_after_effect' })
+    const sent = { key: randomUUID(), body: topup }
+    expect((await post(sandbox, '/topups', sent)).status).toBe(409)
+    const { topups } = (await get(sandbox, '/topups?limit=1')).json as unknown as { topups: [{ id: string }] }
+    const [{ id }] = topups
+    await vi.waitFor(async () => {
+      const { json } = await post(sandbox, `/topups/${id}/refresh`, { key: 'none' })
+      expect(json).toMatchObject({ id, status: 'CONFIRMED' })
+    })
+    expect((await untilAnswered('/topups', sent)).json.topup_id).toBe(id)
+    expect(Number(await balanceOf(sandbox, buyer)) - before).toBeCloseTo(25, 5)
+  })
+
   test('never got it: the lookup says so, and the payment is made once', async () => {
     await fault(sandbox, { provider: 'airtm', operation: 'payin', mode: 'timeout_before' })
     const sent = { key: randomUUID(), body: topup }
