@@ -1,6 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { addBankRoutes } from './bank/bank-routes.js'
+import { hearOfPayment, paymentResult } from './marketplace/airtm-news.js'
+import { hearOfEscrow } from './marketplace/escrow-news.js'
+import { marketplaceRoutes } from './marketplace/marketplace-routes.js'
+import { ledgerPage, usersPage } from './money/pages.js'
 import { notificationRoutes } from './notifications/notification-routes.js'
+import { escrowOf } from './partners/trustless-work.js'
 import { paymentRoutes } from './payments/payment-routes.js'
 import { rideRoutes } from './rides/ride-routes.js'
 import type { Sandbox } from './sandbox.js'
@@ -8,6 +13,7 @@ import { contract, errors, keyState, openApi } from './web/idempotency-pages.js'
 import { addPaths, type Path } from './web/path.js'
 import { processPage } from './web/process-page.js'
 import { providersPages } from './web/providers-pages.js'
+import { addWebhooks } from './webhooks/webhook-routes.js'
 
 /** Every path of the sandbox. */
 export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
@@ -16,6 +22,9 @@ export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
     ...paymentRoutes(sandbox),
     ...rideRoutes(sandbox),
     ...notificationRoutes(sandbox),
+    ...marketplaceRoutes(sandbox),
+    ['GET', '/users', usersPage(sandbox)],
+    ['GET', '/ledger', ledgerPage(sandbox)],
     ['GET', '/idempotency/policy', contract(sandbox)],
     ['GET', '/idempotency/openapi', openApi(sandbox)],
     ['GET', '/idempotency/errors', errors()],
@@ -29,4 +38,8 @@ export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
   ]
   addPaths(app, paths)
   addBankRoutes(app, sandbox)
+  addWebhooks(app, sandbox, {
+    airtm: { hear: hearOfPayment, resultOf: paymentResult },
+    trustlessWork: { hear: hearOfEscrow, resultOf: escrowOf },
+  })
 }

@@ -4,8 +4,10 @@ import type { CallFailure } from 'hapax'
 export interface Provider {
   /** Has something done, under the downstream key. */
   ask(path: string, call: ProviderCall): Promise<ProviderAnswer>
-  /** What was done under a key; `undefined` when nothing was. */
+  /** What was answered, or would have been, under a key; `undefined` when nothing was done. */
   find(key: string): Promise<ProviderObject | undefined>
+  /** How that stands by now. */
+  standing(key: string): Promise<ProviderObject | undefined>
 }
 
 export interface ProviderCall {
@@ -23,6 +25,8 @@ export type ProviderAnswer =
 export interface ProviderObject {
   readonly id: string
   readonly status: string
+  /** What else it says. */
+  readonly [member: string]: unknown
 }
 
 /** Anything but an answer. `meaning` is what is known of the effect. */
@@ -59,13 +63,16 @@ export function providerAt(url: string, name: string): Provider {
       return { kind: 'done', object: objectIn(json, fail) }
     },
 
-    async find(key) {
-      const signal = AbortSignal.timeout(lookupWithinMs)
-      const { status, json } = await exchange(`${url}/${name}/calls?${new URLSearchParams({ key })}`, { signal }, fail)
-      const { found, answer } = (json ?? {}) as { found?: unknown; answer?: unknown }
-      if (status !== 200 || typeof found !== 'boolean') throw fail('doubt', `answered ${status} to a question`)
-      return found ? objectIn(answer, fail) : undefined
-    },
+    find: async (key) => (await looked(key))?.answer,
+    standing: async (key) => (await looked(key))?.object,
+  }
+
+  async function looked(key: string) {
+    const signal = AbortSignal.timeout(lookupWithinMs)
+    const { status, json } = await exchange(`${url}/${name}/calls?${new URLSearchParams({ key })}`, { signal }, fail)
+    const { found, answer, object } = (json ?? {}) as { found?: unknown; answer?: unknown; object?: unknown }
+    if (status !== 200 || typeof found !== 'boolean') throw fail('doubt', `answered ${status} to a question`)
+    return found ? { answer: objectIn(answer, fail), object: objectIn(object, fail) } : undefined
   }
 }
 
@@ -85,11 +92,16 @@ async function exchange(url: string, init: RequestInit, fail: Fail): Promise<{ s
 /** Somebody else wrote it: what we rely on is looked at. */
 function objectIn(json: unknown, fail: Fail): ProviderObject {
   const { id, status } = (json ?? {}) as { id?: unknown; status?: unknown }
-  if (typeof id === 'string' && typeof status === 'string') return { id, status }
+  if (typeof id === 'string' && typeof status === 'string') return { ...(json as object), id, status }
   throw fail('doubt', 'answered something that has no id and no status')
 }
 
 function messageIn(json: unknown): string {
   const { message } = (json as { error?: { message?: unknown } } | undefined)?.error ?? {}
   return typeof message === 'string' ? message : 'it does not say why'
+}
+
+/** For a call to which a refusal is an answer: nothing was done. */
+export function refused(message: string): ProviderFailed {
+  return new ProviderFailed('answered', message)
 }

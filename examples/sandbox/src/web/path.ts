@@ -8,13 +8,19 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 export function addPaths(app: FastifyInstance, paths: readonly Path[]): void {
   for (const [method, url, route] of paths) app.route({ ...route, method, url })
   for (const url of new Set(paths.map(([, url]) => url))) {
-    const allowed = paths.flatMap(([method, ofUrl]) => (ofUrl === url ? method : []))
-    refuseOtherMethods(app, url, allowed)
+    const here = paths.filter(([, other]) => other === url)
+    const allowed = here.flatMap(([method]) => method)
+    refuseOtherMethods(app, url, allowed, here[0]?.[2].errorHandler)
   }
 }
 
 /** Where Fastify would say that there is no such path. */
-function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly string[]): void {
+function refuseOtherMethods(
+  app: FastifyInstance,
+  url: string,
+  allowed: readonly string[],
+  errorHandler: RouteShorthandOptionsWithHandler['errorHandler'],
+): void {
   const others = app.supportedMethods.filter((method) => !allowed.includes(method))
   const refuse = async () => {
     throw new Problem({
@@ -26,5 +32,6 @@ function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly
     })
   }
   // Before the body, which nobody needs.
-  app.route({ method: others, url, onRequest: refuse, handler: refuse })
+  const inTheirWords = errorHandler === undefined ? {} : { errorHandler }
+  app.route({ method: others, url, onRequest: refuse, handler: refuse, ...inTheirWords })
 }
