@@ -52,8 +52,8 @@ describe('Trustless Work, which honours keys', () => {
       await fault(sandbox, { provider: 'trustless-work', operation: 'fund', mode })
       const sent = { key: randomUUID() }
       const lost = await post(sandbox, `/orders/${id}/escrow/fund`, sent)
-      expect(lost.status).toBeGreaterThanOrEqual(409)
-      expect(lost.json).toMatchObject({ error: { code: expect.any(String), message: expect.any(String) } })
+      expect(lost).toMatchObject({ status: 502, json: { error: { code: 'PROVIDER_FAILED' } } })
+      expect(lost.headers.get('retry-after')).toBe('1')
       const answer = await untilAnswered(`/orders/${id}/escrow/fund`, sent)
       expect(answer.json).toMatchObject({ id, status: 'ESCROW_FUNDED' })
       expect((await post(sandbox, `/orders/${id}/escrow/fund`, sent)).text).toBe(answer.text)
@@ -116,6 +116,21 @@ describe('Airtm, which honours none', () => {
     const { topup_id } = answer.json
     await untilStatus(sandbox, `/topups/${topup_id}`, 'CONFIRMED')
     expect(await payments(sandbox, topup_id)).toHaveLength(1)
+    expect(Number(await balanceOf(sandbox, buyer)) - before).toBeCloseTo(25, 5)
+  })
+
+  test('is asked by a refresh as well, which ends the doubt and credits the user once', async () => {
+    const before = Number(await balanceOf(sandbox, buyer))
+    await fault(sandbox, { provider: 'airtm', operation: 'payin', mode: 'timeout_after_effect' })
+    const sent = { key: randomUUID(), body: topup }
+    expect((await post(sandbox, '/topups', sent)).status).toBe(409)
+    const { topups } = (await get(sandbox, '/topups?limit=1')).json as unknown as { topups: [{ id: string }] }
+    const [{ id }] = topups
+    await vi.waitFor(async () => {
+      const { json } = await post(sandbox, `/topups/${id}/refresh`, { key: 'none' })
+      expect(json).toMatchObject({ id, status: 'CONFIRMED' })
+    })
+    expect((await untilAnswered('/topups', sent)).json.topup_id).toBe(id)
     expect(Number(await balanceOf(sandbox, buyer)) - before).toBeCloseTo(25, 5)
   })
 

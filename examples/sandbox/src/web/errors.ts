@@ -17,7 +17,7 @@ export function toldOf(error: unknown, request: FastifyRequest): ProblemDetails 
 
 export function answerNotFound(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const detail =
-    'The sandbox knows /payments, /rides, /notifications and /sb/v1/withdraw, and tells of its keys at GET /idempotency/policy.'
+    'The sandbox knows /payments, /rides, /orders, /topups, /withdrawals, /disputes, /notifications and /sb/v1/withdraw, and tells of its keys at GET /idempotency/policy.'
   return sendProblem(reply, { status: 404, code: 'not_found', title: 'There is nothing here.', detail })
 }
 
