@@ -24,6 +24,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   waiting_room_full: 429,
   quota_exceeded: 429,
   rate_exceeded: 429,
+  call_timeout: 504,
 }
 
 /** The status of an error: the table's, or else 500 for a bug and 503 for what may pass. */

@@ -77,8 +77,8 @@ describe('a ride', () => {
   })
 
   for (const [mode, status] of [
-    ['timeout_before', 500],
-    ['timeout_after_effect', 500],
+    ['timeout_before', 504],
+    ['timeout_after_effect', 504],
     ['error_500_after_effect', 502],
     ['reset', 502],
   ] as const)
@@ -94,7 +94,7 @@ describe('a ride', () => {
   test('is charged once where the processor breaks its promise and honours no key', async () => {
     await tell(sandbox, 'PUT', '/_providers/settings', { body: { provider: 'card', honoursKeys: false } })
     await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'timeout_after_effect' })
-    expect((await ride(sandbox, { key: 'forgotten' })).status).toBe(500)
+    expect((await ride(sandbox, { key: 'forgotten' })).status).toBe(504)
     const { json } = await retriedUntil(201, () => ride(sandbox, { key: 'forgotten' }))
     expect((await charges(sandbox)).filter(({ reference }) => reference === json.id)).toHaveLength(1)
     await tell(sandbox, 'PUT', '/_providers/settings', { body: { provider: 'card', honoursKeys: true } })
