@@ -75,7 +75,7 @@ describe('reservations that nobody heard of', () => {
       async reserve(reservation) {
         if (!isOnItsWay) return memory.reserve(reservation)
         isOnItsWay = false
-        land = () => memory.reserve(reservation)
+        land = async () => memory.reserve(reservation)
         throw new Error('the line broke')
       },
     })
