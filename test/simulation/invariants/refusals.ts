@@ -17,19 +17,26 @@ interface Circumstances {
   readonly now: number
   /** It came of a request whose line had broken. */
   readonly isAdrift: boolean
-  /** Claims that landed so, of which nobody has heard. */
-  readonly unheard: Set<string>
+  /** What each claim found, by its id. */
+  readonly found: Map<string, RecordChange['before']>
 }
 
 /** What a task made of a record, as far as that says whether it may be refused for nothing. */
-export function noteChange(task: Task, change: RecordChange, { now, isAdrift, unheard }: Circumstances): void {
+export function noteChange(task: Task, change: RecordChange, { now, isAdrift, found }: Circumstances): void {
   const { before, after } = change
   const isClaimed = after?.state === 'in_progress' && after.claimId !== before?.claimId
-  if (isAdrift && isClaimed) unheard.add(after.claimId)
-  // What is on its way cannot be called back, only given back.
-  if ((isAdrift && isClaimed) || (before?.state === 'in_progress' && unheard.has(before.claimId))) task.excused++
+  // What is on its way cannot be called back, only given back: by one loop, for all whose claims nobody has heard of.
+  if ((isAdrift && isClaimed) || isGivenBack(change, found)) task.excused++
+  if (isClaimed) found.set(after.claimId, before)
   if (after !== undefined && after.fence > (before?.fence ?? 0)) task.claims++
   else if (!mayAnybody(before, after, now)) task.strayChanges++
+}
+
+/** The record is as its claim has found it. */
+function isGivenBack({ before, after }: RecordChange, found: Circumstances['found']): boolean {
+  if (before?.state !== 'in_progress' || !found.has(before.claimId)) return false
+  const earlier = found.get(before.claimId)
+  return after?.state === earlier?.state && after?.generation === earlier?.generation
 }
 
 /** A request that meets a lease that is over says so on record, and lets evidence that is there already settle it. */
