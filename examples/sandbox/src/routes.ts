@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { addBankRoutes } from './bank/bank-routes.js'
+import { homePage } from './home/home-page.js'
 import { hearOfPayment, paymentResult } from './marketplace/airtm-news.js'
 import { hearOfEscrow } from './marketplace/escrow-news.js'
 import { marketplaceRoutes } from './marketplace/marketplace-routes.js'
@@ -24,6 +25,7 @@ export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
     ...rideRoutes(sandbox),
     ...notificationRoutes(sandbox),
     ...marketplaceRoutes(sandbox),
+    ['GET', '/', homePage()],
     ['GET', '/openapi.json', openApiPage(sandbox)],
     ['GET', '/users', usersPage(sandbox)],
     ['GET', '/ledger', ledgerPage(sandbox)],
