@@ -20,10 +20,11 @@ body {
   background: var(--ground); color: var(--ink);
   font: 1rem/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
 }
-header { max-width: 50rem; padding: 3.5rem 0 1.5rem }
+header { padding: 3.5rem 0 1.5rem }
+header p { max-width: 50rem }
 .brand { margin: 0; font-weight: 700; letter-spacing: .01em; color: var(--accent) }
 .brand span { font-weight: 400; color: var(--soft) }
-h1 { margin: .4rem 0 .8rem; font-size: clamp(2rem, 5vw, 3.1rem); line-height: 1.1; letter-spacing: -.025em }
+h1 { margin: .4rem 0 .8rem; font-size: clamp(2rem, 5vw, 3.1rem); line-height: 1.1; letter-spacing: -.025em; text-wrap: balance }
 h2 { margin: 0; font-size: 1.55rem; letter-spacing: -.015em }
 .lead { margin: 0; font-size: 1.15rem; color: var(--soft) }
 .notice {
@@ -41,7 +42,7 @@ main > section { padding: 1rem 0 2.2rem; border-bottom: 1px solid var(--line) }
 main > section + section { padding-top: 2.2rem }
 main > section:last-child { border-bottom: 0 }
 .facts p { margin: .8rem 0 0; color: var(--soft); font-size: .92rem }
-dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: .75rem; margin: 0 }
+dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(18rem, 100%), 1fr)); gap: .75rem; margin: 0 }
 dl div { padding: .7rem 1rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--card) }
 dt { font-size: .8rem; color: var(--soft) }
 dd { margin: 0 }
@@ -76,6 +77,6 @@ ol .shows { margin: .45rem 0 0; font-size: .85rem; color: var(--soft) }
   nav ul { display: flex; flex-wrap: wrap; gap: 0 1.1rem }
   nav .papers { margin-top: .3rem; padding-top: .3rem }
   ol > li { padding-left: 0 }
-  ol > li::before { position: static; display: inline-block; margin-bottom: .3rem }
+  ol > li > p:first-child { padding-left: 2.2rem }
 }
 `
