@@ -65,7 +65,7 @@ test.concurrent('its database is moved away and back: 503 meanwhile, and it goes
 })
 
 test.concurrent('the disk fills up: 503 and no payment; with room again, each key has exactly its one', async () => {
-  const full = await startSandbox({ shell: 'ulimit -f 500', env: { SANDBOX_LEASE_SECONDS: '1' } })
+  const full = await startSandbox({ shell: 'ulimit -f 2000', env: { SANDBOX_LEASE_SECONDS: '1' } })
   const created = new Map<string, string>()
   let refused: Answer | undefined
   for (let number = 0; refused === undefined && number < 200; number++) {

@@ -41,12 +41,22 @@ export async function fault(sandbox: SandboxProcess, where: Body): Promise<void>
 
 /** Sends it again until it is answered with the status. */
 export function retriedUntil(status: number, send: () => Promise<Answer>): Promise<Answer> {
-  const retry = async () => {
+  return eventually(async () => {
     const answer = await send()
     expect(answer.status, answer.text).toBe(status)
     return answer
-  }
-  return vi.waitFor(retry, { timeout: 25_000, interval: 100 })
+  })
+}
+
+/** Looks until it is so: longer than a lease, a call and the rests of two workers take. */
+export function eventually<T>(look: () => Promise<T>): Promise<T> {
+  return vi.waitFor(look, { timeout: 25_000, interval: 100 })
+}
+
+/** How the key of a tenant stands; 404 where it is free. */
+export async function stateOf(sandbox: SandboxProcess, key: string, tenant = acme): Promise<unknown> {
+  const { status, json } = await ask(sandbox, '/idempotency/status', { headers: { ...tenant, 'idempotency-key': key } })
+  return status === 404 ? 'free' : json.state
 }
 
 export const isReplay = ({ headers }: Answer) => headers.get('idempotent-replayed') === 'true'

@@ -49,6 +49,11 @@ test.concurrent('what is not set, or set to nothing, has its default', () => {
     database: { kind: 'sqlite', dataDir: '.hapax' },
     delayMs: 0,
     lease: '30s',
+    providersUrl: undefined,
+    webhookSecrets: {
+      airtm: 'whsec_c2FuZGJveC1haXJ0bS13ZWJob29rLXNlY3JldA==',
+      trustlessWork: 'whsec_sandbox_trustless_work',
+    },
   }
   expect(settingsFrom({})).toEqual(defaults)
   expect(settingsFrom({ PORT: '', HOST: '', HAPAX_DATA_DIR: '', DATABASE_URL: '' })).toEqual(defaults)

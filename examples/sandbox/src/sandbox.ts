@@ -5,6 +5,7 @@ import { sqliteDatabase } from './database/sqlite-database.js'
 import { seedUsers } from './money/users.js'
 import { outboxOf } from './outbox.js'
 import { type Partners, partnersAt } from './partners/partners.js'
+import { patienceOf } from './partners/patience.js'
 import type { DatabaseSettings, Settings } from './settings.js'
 
 /** What the routes are given. */
@@ -24,7 +25,7 @@ export async function openSandbox({ database: where, ...rest }: Settings): Promi
   // Whoever asked is told to retry; why, is for us.
   hapax.on('store_failed', ({ step, errorCode }) => console.error(`${errorCode}: the database failed to ${step}`))
   await hapax.open()
-  await seedUsers(hapax, database)
+  await seedUsers(database)
   return { hapax, database, partners, ...rest }
 }
 
@@ -32,8 +33,9 @@ export async function openSandbox({ database: where, ...rest }: Settings): Promi
  * Starts what finishes requests that nobody comes back for, once every operation is known. Where nobody is asked for
  * anything there is nothing that could be left half-done.
  */
-export function startSandboxWorkers({ hapax, partners }: Sandbox): Workers | undefined {
-  return partners === undefined ? undefined : startWorkers({ hapax })
+export function startSandboxWorkers(sandbox: Sandbox): Workers | undefined {
+  const { hapax, partners } = sandbox
+  return partners === undefined ? undefined : startWorkers({ hapax, effects: { lease: patienceOf(sandbox).lease } })
 }
 
 /** Lets what runs in the background and what is guarded finish, within the bounds of both. */

@@ -3,7 +3,7 @@ import { amountOf } from '../money/amounts.js'
 import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { guarded, idIn, inPhases, isNew, type Route } from './guarding.js'
-import { busy, notFound } from './problems.js'
+import { notFound } from './problems.js'
 import { heard, refusedReply } from './refusals.js'
 import {
   changeWithdrawal,
@@ -26,10 +26,11 @@ export function commitWithdrawal(sandbox: Sandbox, { airtm }: Partners): Route {
     }
     const payout = await work.transaction('withdrawal_committed', async ({ tx }) => {
       const taken = await changeWithdrawal(rowsIn(database, tx), withdrawalId, ['CREATED'], { status: 'COMMITTED' })
-      if (taken === undefined) throw busy()
+      if (taken === undefined) return null
       const { amount, currency, destination } = taken
       return { amount: amountOf(amount), currency, destination, reference: withdrawalId }
     })
+    if (payout === null) return { status: 200, body: shownWithdrawal(await theWithdrawal(rowsOf(database), name)) }
     const keep = (key: string) => changeWithdrawal(rowsOf(database), withdrawalId, ['COMMITTED'], { partner_key: key })
     const sent = await heard(work.call('payout_created', airtm.payout(payout, keep)))
     return work.commit(async ({ tx }) => {
@@ -38,10 +39,11 @@ export function commitWithdrawal(sandbox: Sandbox, { airtm }: Partners): Route {
         await endWithdrawal(rows, withdrawalId, 'FAILED')
         return refusedReply(sent.refusal)
       }
-      // Where the webhook that ends it was quicker, it has ended.
       const changes = { status: 'PROCESSING', partner_id: sent.result.id }
       const processing = await changeWithdrawal(rows, withdrawalId, ['COMMITTED'], changes)
-      return { status: 200, body: shownWithdrawal(processing ?? (await theWithdrawal(rows, name))) }
+      const withdrawal = processing ?? (await theWithdrawal(rows, name))
+      // What was committed is processed, also where the webhook that ends it was quicker than this.
+      return { status: 200, body: shownWithdrawal({ ...withdrawal, status: 'PROCESSING' }) }
     })
   })
   return guarded(sandbox, operation, async (request) => {

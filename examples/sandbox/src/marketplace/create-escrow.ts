@@ -23,9 +23,12 @@ export function createEscrow(sandbox: Sandbox, { trustlessWork }: Partners): Rou
       // Once made, the id stays, also where Trustless Work declines and somebody tries again.
       const escrowId = (await theOrder(rows, name)).escrowId ?? newId('esc')
       const changes = { status: 'ESCROW_CREATING', moving: 'escrow', escrow_id: escrowId }
-      const { amount, currency } = await takeOrder(rows, name, { from: 'FUNDS_RESERVED', ...changes })
-      return { amount: amountOf(amount), currency, reference: escrowId }
+      const order = await takeOrder(rows, name, { from: 'FUNDS_RESERVED', ...changes })
+      return order === undefined
+        ? null
+        : { amount: amountOf(order.amount), currency: order.currency, reference: escrowId }
     })
+    if (taken === null) return { status: 200, body: shownEscrow(await theOrder(rowsOf(database), name)) }
     const escrow = await heard(work.call('escrow_created', trustlessWork.create(taken)))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)

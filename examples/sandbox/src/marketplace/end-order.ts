@@ -3,7 +3,7 @@ import { transfer } from '../money/ledger.js'
 import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { guarded, inPhases, isNew, type Route } from './guarding.js'
-import { orderNamed, quietOrder, requireStatus, requireUndisputed } from './looking.js'
+import { beaten, orderNamed, quietOrder, requireStatus, requireUndisputed } from './looking.js'
 import { leaveOrder, type Order, type OrderName, shownOrder, takeOrder } from './orders.js'
 import { heard, refusedReply } from './refusals.js'
 import type { Decision } from './requests.js'
@@ -26,11 +26,11 @@ export function endOrder(sandbox: Sandbox, { trustlessWork }: Partners, decision
       requireUndisputed(order)
     }
     const escrowId = await work.transaction(`${decision}_begun`, async ({ tx }) => {
-      const order = await takeOrder(rowsIn(database, tx), name, { from: 'ESCROW_FUNDED', moving: decision })
-      // A dispute may have come in between.
-      requireUndisputed(order)
-      return String(order.partnerEscrowId)
+      const changes = { moving: decision, where: 'undisputed' } as const
+      const order = await takeOrder(rowsIn(database, tx), name, { from: 'ESCROW_FUNDED', ...changes })
+      return order?.partnerEscrowId ?? null
     })
+    if (escrowId === null) return beaten(sandbox, name, endings[decision].status)
     const ended = await heard(work.call(`${decision}_done`, trustlessWork.move(escrowId, decision)))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)

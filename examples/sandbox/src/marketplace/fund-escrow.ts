@@ -2,7 +2,7 @@ import { rowsIn } from '../database/database.js'
 import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { guarded, inPhases, isNew, type Route } from './guarding.js'
-import { isFunded, orderNamed, quietOrder, requireStatus } from './looking.js'
+import { beaten, isFunded, orderNamed, quietOrder, requireStatus } from './looking.js'
 import { leaveOrder, type OrderName, shownOrder, takeOrder } from './orders.js'
 import { heard, refusedReply } from './refusals.js'
 
@@ -19,8 +19,9 @@ export function fundEscrow(sandbox: Sandbox, { trustlessWork }: Partners): Route
     const escrowId = await work.transaction('escrow_funding', async ({ tx }) => {
       const changes = { status: 'ESCROW_FUNDING', moving: 'fund' }
       const order = await takeOrder(rowsIn(database, tx), name, { from: 'ESCROW_CREATING', ...changes })
-      return String(order.partnerEscrowId)
+      return order?.partnerEscrowId ?? null
     })
+    if (escrowId === null) return beaten(sandbox, name, 'ESCROW_FUNDED')
     const funded = await heard(work.call('escrow_funded', trustlessWork.move(escrowId, 'fund')))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)

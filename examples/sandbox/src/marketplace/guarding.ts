@@ -76,6 +76,7 @@ export function guarded<Input>(
         inputs.set(request, await read(request))
       },
       errorHandler: answerError,
+      config: { emptyBody: 'allowed' },
     },
   )
 }

@@ -35,7 +35,7 @@ export function onePage<T>({ database }: Sandbox, of: Collection<T>): Route {
 }
 
 export function reading(handler: (request: FastifyRequest) => Promise<unknown>): Route {
-  return { onRequest: authenticate, errorHandler: answerError, handler }
+  return { onRequest: authenticate, errorHandler: answerError, config: { emptyBody: 'allowed' }, handler }
 }
 
 async function listed<T>(

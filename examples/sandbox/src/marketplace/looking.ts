@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { rowsOf } from '../database/database.js'
 import type { Sandbox } from '../sandbox.js'
+import type { Problem } from '../web/problem.js'
 import { idIn } from './guarding.js'
-import { findOrder, type Order, type OrderName, type OrderStatus, theOrder } from './orders.js'
-import { busy, conflict, notFound } from './problems.js'
+import { findOrder, type Order, type OrderName, type OrderStatus, shownOrder, theOrder } from './orders.js'
+import { busy, conflict, keptReply, notFound } from './problems.js'
 
 /** What a request may know of an order before it begins. */
 
@@ -33,17 +34,33 @@ export async function quietOrder({ database }: Sandbox, name: OrderName): Promis
 }
 
 /** Refuses what cannot be done with an order as it is. */
-export function requireStatus({ status }: Order, required: OrderStatus): void {
-  if (status === required) return
-  if (status === 'RELEASED') throw conflict('order_released', 'The money of this order went to its seller.')
-  if (status === 'REFUNDED') throw conflict('order_refunded', 'The money of this order went back to its buyer.')
-  throw conflict('order_state_invalid', `The order is ${status}, and this takes one that is ${required}.`)
+export function requireStatus(order: Order, required: OrderStatus): void {
+  if (order.status !== required) throw wrongStatus(order, required)
 }
 
 /** Whoever disputes an order has it decided by the dispute alone. */
-export function requireUndisputed({ disputeId }: Order): void {
-  if (disputeId === null) return
-  throw conflict('order_disputed', `The order is in dispute. Decide it by POST /disputes/${disputeId}/resolve.`)
+export function requireUndisputed(order: Order): void {
+  if (order.disputeId !== null) throw disputed(order.disputeId)
+}
+
+/**
+ * What a request answers that was beaten to an order by another: how the order stands once that is through. This stands
+ * behind a phase, where a refusal is an answer and is kept.
+ */
+export async function beaten(sandbox: Sandbox, name: OrderName, wanted: OrderStatus) {
+  const order = await quietOrder(sandbox, name)
+  if (order.status === wanted) return { status: 200, body: shownOrder(order) }
+  return keptReply(order.disputeId === null ? wrongStatus(order, wanted) : disputed(order.disputeId))
+}
+
+function wrongStatus({ status }: Order, required: OrderStatus): Problem {
+  if (status === 'RELEASED') return conflict('order_released', 'The money of this order went to its seller.')
+  if (status === 'REFUNDED') return conflict('order_refunded', 'The money of this order went back to its buyer.')
+  return conflict('order_state_invalid', `The order is ${status}, and this takes one that is ${required}.`)
+}
+
+function disputed(disputeId: string): Problem {
+  return conflict('order_disputed', `The order is in dispute. Decide it by POST /disputes/${disputeId}/resolve.`)
 }
 
 export function isFunded({ status }: Order): boolean {

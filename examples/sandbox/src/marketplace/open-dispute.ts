@@ -4,9 +4,8 @@ import type { Sandbox } from '../sandbox.js'
 import { newId } from '../web/ids.js'
 import { insertDispute, shownDispute, theDispute } from './disputes.js'
 import { guarded, inPhases, isNew, type Route } from './guarding.js'
-import { orderNamed, quietOrder, requireStatus } from './looking.js'
-import { leaveOrder, type OrderName, takeOrder } from './orders.js'
-import { busy } from './problems.js'
+import { beaten, orderNamed, quietOrder, requireStatus } from './looking.js'
+import { leaveOrder, type Order, type OrderName, takeOrder } from './orders.js'
 import { heard, refusedReply } from './refusals.js'
 import { type DisputeRequest, disputeRequestOf } from './requests.js'
 
@@ -16,22 +15,25 @@ interface Input extends OrderName, DisputeRequest {}
 export function openDispute(sandbox: Sandbox, { trustlessWork }: Partners): Route {
   const { hapax, database } = sandbox
   const options = inPhases(sandbox, { retention: 'forever', compared: [] })
+  const disputeOver = async ({ tenant, disputeId }: Order) =>
+    disputeId === null
+      ? undefined
+      : { status: 200, body: shownDispute(await theDispute(rowsOf(database), { tenant, disputeId })) }
   const operation = hapax.operation('orders.dispute', options, async (work, input: Input) => {
     const { tenant, orderId, reason } = input
     if (isNew(work)) {
       const order = await quietOrder(sandbox, input)
-      if (order.disputeId !== null) {
-        const dispute = await theDispute(rowsOf(database), { tenant, disputeId: order.disputeId })
-        return { status: 200, body: shownDispute(dispute) }
-      }
+      const there = await disputeOver(order)
+      if (there !== undefined) return there
       requireStatus(order, 'ESCROW_FUNDED')
     }
     const taken = await work.transaction('dispute_opening', async ({ tx }) => {
-      const order = await takeOrder(rowsIn(database, tx), input, { from: 'ESCROW_FUNDED', moving: 'dispute' })
-      // Somebody else's dispute came in between.
-      if (order.disputeId !== null) throw busy()
-      return { disputeId: newId('dsp'), escrowId: String(order.partnerEscrowId) }
+      const changes = { moving: 'dispute', where: 'undisputed' } as const
+      const order = await takeOrder(rowsIn(database, tx), input, { from: 'ESCROW_FUNDED', ...changes })
+      return order === undefined ? null : { disputeId: newId('dsp'), escrowId: String(order.partnerEscrowId) }
     })
+    if (taken === null)
+      return (await disputeOver(await quietOrder(sandbox, input))) ?? beaten(sandbox, input, 'ESCROW_FUNDED')
     const opened = await heard(work.call('dispute_opened', trustlessWork.move(taken.escrowId, 'dispute')))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)

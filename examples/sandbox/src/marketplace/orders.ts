@@ -1,7 +1,6 @@
 import type { Updateable } from 'kysely'
 import type { Row, Rows } from '../database/database.js'
 import { amountOf, type Currency } from '../money/amounts.js'
-import { busy } from './problems.js'
 import type { MarketplaceTables } from './tables.js'
 
 /** Orders as rows: who takes one, and how it is shown. */
@@ -56,13 +55,13 @@ export async function theOrder(rows: Rows, name: OrderName): Promise<Order> {
 
 /**
  * Takes an order, if it is as it was when it was looked at and nobody else is at it. Of two requests one gets it, whatever
- * their keys are; the other is to look again.
+ * their keys are; `undefined` is for the other.
  */
 export async function takeOrder(
   rows: Rows,
   { tenant, orderId }: OrderName,
-  { from, ...changes }: { readonly from: OrderStatus } & Changes,
-): Promise<Order> {
+  { from, where, ...changes }: Taking,
+): Promise<Order | undefined> {
   const query = rows.db
     .updateTable('orders')
     .set({ ...changes, updated_at: new Date().toISOString() })
@@ -70,10 +69,15 @@ export async function takeOrder(
     .where('id', '=', orderId)
     .where('status', '=', from)
     .where('moving', 'is', null)
-    .returningAll()
-  const [row] = await rows.run(query)
-  if (row === undefined) throw busy()
-  return orderOf(row)
+  const taking = where === 'undisputed' ? query.where('dispute_id', 'is', null) : query
+  const [row] = await rows.run(taking.returningAll())
+  return row && orderOf(row)
+}
+
+/** What it must be like, and what it becomes. */
+interface Taking extends Changes {
+  readonly from: OrderStatus
+  readonly where?: 'undisputed'
 }
 
 /** Writes down how it went with an order that was taken, and lets others at it. */

@@ -16,6 +16,11 @@ export function errorBody(code: string, message: string) {
   return { error: { code: code.toUpperCase(), message } }
 }
 
+/** A refusal as the answer of an operation, which is kept. */
+export function keptReply({ details: { status, code, detail } }: Problem) {
+  return { status, body: errorBody(code, detail) }
+}
+
 export function invalid(detail: string): Problem {
   return new Problem({ status: 400, code: 'request_invalid', title: 'The request is not valid.', detail })
 }
@@ -31,7 +36,7 @@ export function conflict(code: string, detail: string): Problem {
   return new Problem({ status: 409, code, title: 'It is not in a state for this.', detail })
 }
 
-/** Another request is at it, or was first. The same request again finds out how that ended. */
+/** Another request is at it, and takes its time. The same request again finds out how that ended. */
 export function busy(): Problem {
   const detail = 'Another request is moving this order. Send the same request again in a moment.'
   return new Problem({ status: 409, code: 'order_busy', title: 'The order is busy.', detail, retryAfter: 1 })

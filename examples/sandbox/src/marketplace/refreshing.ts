@@ -47,7 +47,7 @@ export function refreshWithdrawal(sandbox: Sandbox, { airtm }: Partners): Route 
  * about the call is told. The rows themselves see to it that this is done once.
  */
 function refreshing({ hapax, database }: Sandbox, airtm: Partners['airtm']) {
-  const policy = hapax.policy({ name: 'payments.refresh', mode: 'transaction' })
+  const policy = hapax.policy({ name: 'payments.refresh', mode: 'transaction', concurrency: 'wait' })
   return async (tenant: string, id: string, partnerKey: string | null): Promise<void> => {
     const payment = partnerKey === null ? undefined : await airtm.standing(partnerKey)
     if (partnerKey === null || payment === undefined) return

@@ -12,9 +12,8 @@ export function reserveOrder(sandbox: Sandbox): Route {
   const operation = hapax.operation('orders.reserve', options, (work, name: OrderName) =>
     work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
-      const seen = await theOrder(rows, name)
-      if (seen.status !== 'ORDER_CREATED') return { status: 200, body: shownOrder(seen) }
       const order = await takeOrder(rows, name, { from: 'ORDER_CREATED', status: 'FUNDS_RESERVED' })
+      if (order === undefined) return { status: 200, body: shownOrder(await theOrder(rows, name)) }
       const { tenant, id, buyerId, amount, currency } = order
       const cause = `order_reserved:${id}`
       await transfer(rows, { tenant, cause, from: `user:${buyerId}`, to: `order:${id}`, amount, currency })

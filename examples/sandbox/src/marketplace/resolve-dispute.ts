@@ -1,12 +1,12 @@
 import { rowsIn, rowsOf } from '../database/database.js'
 import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
-import { type DisputeName, findDispute, resolveDispute, shownDispute, theDispute } from './disputes.js'
+import { type Dispute, type DisputeName, findDispute, resolveDispute, shownDispute, theDispute } from './disputes.js'
 import { writeEnd } from './end-order.js'
 import { guarded, idIn, inPhases, isNew, type Route } from './guarding.js'
 import { quietOrder } from './looking.js'
 import { leaveOrder, type OrderName, takeOrder } from './orders.js'
-import { notFound } from './problems.js'
+import { conflict, keptReply, notFound } from './problems.js'
 import { heard, refusedReply } from './refusals.js'
 import { type Decision, decisionOf } from './requests.js'
 
@@ -23,12 +23,16 @@ export function decideDispute(sandbox: Sandbox, { trustlessWork }: Partners): Ro
     if (isNew(work)) {
       await quietOrder(sandbox, input)
       const dispute = await theDispute(rowsOf(database), input)
-      if (dispute.status === 'RESOLVED') return { status: 200, body: shownDispute(dispute) }
+      if (dispute.status === 'RESOLVED') return resolution(dispute)
     }
     const escrowId = await work.transaction('dispute_resolving', async ({ tx }) => {
       const order = await takeOrder(rowsIn(database, tx), input, { from: 'ESCROW_FUNDED', moving: 'resolve' })
-      return String(order.partnerEscrowId)
+      return order?.partnerEscrowId ?? null
     })
+    if (escrowId === null) {
+      await quietOrder(sandbox, input)
+      return resolution(await theDispute(rowsOf(database), input))
+    }
     const resolved = await heard(work.call('dispute_resolved', trustlessWork.move(escrowId, 'resolve', { decision })))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
@@ -47,4 +51,10 @@ export function decideDispute(sandbox: Sandbox, { trustlessWork }: Partners): Ro
     if (dispute === undefined) throw notFound('dispute')
     return { ...name, orderId: dispute.orderId, decision }
   })
+}
+
+/** How it was resolved. Where the one who was first was refused by Trustless Work, it was not. */
+function resolution(dispute: Dispute) {
+  if (dispute.status === 'RESOLVED') return { status: 200, body: shownDispute(dispute) }
+  return keptReply(conflict('dispute_open', 'The dispute was not resolved. Send it again with a new key.'))
 }

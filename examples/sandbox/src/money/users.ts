@@ -1,7 +1,5 @@
-import type { Engine } from 'hapax'
-import { type Database, type Rows, rowsIn, type Transaction } from '../database/database.js'
+import { type Database, type Rows, rowsOf } from '../database/database.js'
 import { amountOf } from './amounts.js'
-import { transfer } from './ledger.js'
 
 export interface User {
   readonly id: string
@@ -17,38 +15,56 @@ const people = [
   { id: 'usr_globex_dan', tenant: 'globex', name: 'Dan' },
 ] as const
 
+const tenants = ['acme', 'globex'] as const
+
 /** 10,000.00 USD. */
 const opening = 1_000_000n
+const currency = 'USD'
 
 /**
- * Gives every tenant its users and their money, once and for ever, whichever node comes first: a function is guarded as a
- * route is, here as one transaction.
+ * Gives every tenant its users and their money, unless it has them. Each statement is harmless when it is repeated, and the
+ * balances are one of them: whichever node comes first, and wherever it is killed, the accounts sum to zero.
  */
-export async function seedUsers(hapax: Engine<Transaction>, database: Database): Promise<void> {
-  const policy = hapax.policy({
-    name: 'sandbox.seed',
-    mode: 'transaction',
-    retention: 'forever',
-    concurrency: 'wait',
+export async function seedUsers(database: Database): Promise<void> {
+  const { db, run } = rowsOf(database)
+  const created_at = new Date().toISOString()
+  const users = people.map((person) => ({ ...person, created_at }))
+  const accounts = people.map(({ id, tenant }) => ({ tenant, id: `user:${id}`, currency, balance: opening }))
+  const world = tenants.map((tenant) => {
+    const own = people.filter((person) => person.tenant === tenant)
+    return { tenant, id: 'world:opening', currency, balance: -opening * BigInt(own.length) }
   })
-  await hapax.run({ scope: 'sandbox', key: 'users', policy }, (work) =>
-    work.commit(async ({ tx }) => {
-      for (const person of people) await welcome(rowsIn(database, tx), person)
-      return { users: people.length }
-    }),
+  // Before every other in a list.
+  const transferOf = (id: string) => `tr_000000000${id}`
+  const transfers = people.map(({ id, tenant }) => ({ id: transferOf(id), tenant, cause: `opening:${id}`, created_at }))
+  const entries = people.flatMap(({ id }) => [
+    { transfer_id: transferOf(id), account_id: `user:${id}`, currency, amount: opening },
+    { transfer_id: transferOf(id), account_id: 'world:opening', currency, amount: -opening },
+  ])
+  await run(
+    db
+      .insertInto('users')
+      .values(users)
+      .onConflict((conflict) => conflict.doNothing()),
   )
-}
-
-async function welcome(rows: Rows, { id, tenant, name }: (typeof people)[number]): Promise<void> {
-  await rows.run(rows.db.insertInto('users').values({ id, tenant, name, created_at: new Date().toISOString() }))
-  await transfer(rows, {
-    tenant,
-    cause: `opening:${id}`,
-    from: 'world:opening',
-    to: `user:${id}`,
-    amount: opening,
-    currency: 'USD',
-  })
+  await run(
+    db
+      .insertInto('accounts')
+      .values([...accounts, ...world])
+      .onConflict((conflict) => conflict.doNothing()),
+  )
+  await run(
+    db
+      .insertInto('transfers')
+      .values(transfers)
+      .onConflict((conflict) => conflict.doNothing()),
+  )
+  await run(
+    db
+      .insertInto('entries')
+      .values(entries)
+      .onConflict((conflict) => conflict.doNothing()),
+  )
 }
 
 /** Somebody else's user does not exist. */
