@@ -11,6 +11,8 @@ import { fault, get } from './sandbox-client.js'
 import { emptyDirectory, type SandboxProcess } from './sandbox-process.js'
 import { startSupervised } from './supervised-sandbox.js'
 
+const require = createRequire(import.meta.url)
+const program = require.resolve('newman/bin/newman.js')
 const collection = fileURLToPath(new URL('../../examples/sandbox/postman_collection.json', import.meta.url))
 
 let sandbox: SandboxProcess
@@ -60,7 +62,6 @@ interface Report {
 /** Runs these folders, or all of them. */
 async function newman(...folders: readonly string[]) {
   const report = join(await emptyDirectory(), 'report.json')
-  const program = createRequire(import.meta.url).resolve('newman/bin/newman.js')
   const chosen = folders.flatMap((folder) => ['--folder', folder])
   const reporting = ['--reporters', 'json', '--reporter-json-export', report]
   const args = ['run', collection, '--env-var', `baseUrl=${sandbox.url}`, ...chosen, ...reporting]

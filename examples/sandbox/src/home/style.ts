@@ -42,7 +42,7 @@ main > section { padding: 1rem 0 2.2rem; border-bottom: 1px solid var(--line) }
 main > section + section { padding-top: 2.2rem }
 main > section:last-child { border-bottom: 0 }
 .facts p { margin: .8rem 0 0; color: var(--soft); font-size: .92rem }
-dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(18rem, 100%), 1fr)); gap: .75rem; margin: 0 }
+dl { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .75rem; margin: 0 }
 dl div { padding: .7rem 1rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--card) }
 dt { font-size: .8rem; color: var(--soft) }
 dd { margin: 0 }
@@ -76,6 +76,7 @@ ol .shows { margin: .45rem 0 0; font-size: .85rem; color: var(--soft) }
   nav { position: static; padding: 0 }
   nav ul { display: flex; flex-wrap: wrap; gap: 0 1.1rem }
   nav .papers { margin-top: .3rem; padding-top: .3rem }
+  dl { grid-template-columns: minmax(0, 1fr) }
   ol > li { padding-left: 0 }
   ol > li > p:first-child { padding-left: 2.2rem }
 }

@@ -9,7 +9,7 @@ const amount = { type: 'string', pattern: '^(0|[1-9]\\d{0,8})(\\.\\d{1,2})?$', e
 const sum = { amount, currency }
 const times = { created_at: time, updated_at: time }
 const reason = text(1_000)
-export const decision = oneOf(...decisions)
+const decision = oneOf(...decisions)
 
 const orderStatus = oneOf(
   'ORDER_CREATED',
