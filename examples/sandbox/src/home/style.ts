@@ -14,7 +14,7 @@ export const style = `
   --warn-line: light-dark(#ecd193, #5b4a1e);
 }
 * { box-sizing: border-box }
-html { scroll-behavior: smooth; scroll-padding-top: 1.5rem }
+html { scroll-padding-top: 1.5rem }
 body {
   margin: 0 auto; max-width: 74rem; padding: 0 1.25rem 5rem;
   background: var(--ground); color: var(--ink);
