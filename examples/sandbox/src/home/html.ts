@@ -71,7 +71,7 @@ function stepHtml({ says, run, shows }: Step, id: string): string {
 
 /** What is quoted stands out. The text stays what it is. */
 function coloured(run: string): string {
-  return escaped(run).replaceAll(/&#39;(.*?)&#39;/g, (quoted) => `<i>${quoted}</i>`)
+  return escaped(run).replaceAll(/&#39;.*?&#39;/gs, (quoted) => `<i>${quoted}</i>`)
 }
 
 function escaped(text: string): string {

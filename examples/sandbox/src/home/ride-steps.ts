@@ -1,4 +1,4 @@
-import { curl, type Place, type Section, untilShown } from './steps.js'
+import { asVariable, curl, type Place, type Section, untilShown } from './steps.js'
 
 export function rideSteps(place: Place): Section {
   const key = `ride-${place.mark}`
@@ -39,9 +39,12 @@ export function rideSteps(place: Place): Section {
         shows: ['"status":"paid"', '"amountCents":3100'],
       },
       {
-        says: 'The ledger of the card processor: each ride was charged once, also the one that was cut off.',
-        run: `curl -i "${place.at}/_providers/ledger?provider=card"`,
-        shows: ['HTTP/1.1 200 OK', '"amount":2000', '"amount":3100'],
+        says: 'The ledger of the card processor has one charge for the ride that was cut off.',
+        run: [
+          asVariable('RIDE', 'id', curl(place, { ...cut, flags: '-s' })),
+          `echo charged: $(curl -s "${place.at}/_providers/ledger?provider=card" | grep -o "$RIDE" | wc -l)`,
+        ].join('\n'),
+        shows: ['RIDE is ride_', 'charged: 1'],
       },
     ],
   }

@@ -41,10 +41,20 @@ export function curl({ at }: Place, { path, key, body, token = 'ohk_test_acme', 
     ...(body === undefined ? [] : ["-H 'Content-Type: application/json'"]),
     ...(key === undefined ? [] : [`-H 'Idempotency-Key: ${key}'`]),
     // A POST without a body is one all the same.
-    ...(body === undefined ? (key === undefined ? [] : ['-X POST']) : [`-d '${JSON.stringify(body)}'`]),
+    ...(body === undefined ? (key === undefined ? [] : ['-X POST']) : [`-d '${spelled(body)}'`]),
   ]
   return parts.join(' \\\n  ')
 }
+
+/** What does not fit on a line has a line for each member. */
+function spelled(body: object): string {
+  const text = JSON.stringify(body)
+  if (text.length <= lineLength) return text
+  const members = Object.entries(body).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
+  return `{\n    ${members.join(',\n    ')}\n  }`
+}
+
+const lineLength = 75
 
 /** The member of an answer, as a variable of the shell: with nothing but what every system has. */
 export function asVariable(name: string, member: string, command: string): string {
