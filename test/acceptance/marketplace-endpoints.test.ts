@@ -143,7 +143,12 @@ describe('no key is wanted', () => {
     const { disputeId, orderId } = await disputedOrder(sandbox)
     for (const path of ['/topups', '/orders', '/disputes', '/withdrawals', '/users', '/ledger'])
       expect([path, (await get(sandbox, path)).status]).toEqual([path, 200])
-    for (const path of [`/orders/${orderId}`, `/orders/${orderId}/escrow`, `/disputes/${disputeId}`]) {
+    for (const path of [
+      `/orders/${orderId}`,
+      `/orders/${orderId}/escrow`,
+      `/orders/${orderId}/disputes`,
+      `/disputes/${disputeId}`,
+    ]) {
       const headers = { authorization: 'Bearer ohk_test_acme', 'idempotency-key': key }
       expect([path, (await fetch(sandbox.url + path, { headers })).status]).toEqual([path, 200])
     }

@@ -52,8 +52,8 @@ describe('Trustless Work, which honours keys', () => {
       await fault(sandbox, { provider: 'trustless-work', operation: 'fund', mode })
       const sent = { key: randomUUID() }
       const lost = await post(sandbox, `/orders/${id}/escrow/fund`, sent)
-      expect(lost.status).toBeGreaterThanOrEqual(409)
-      expect(lost.json).toMatchObject({ error: { code: expect.any(String), message: expect.any(String) } })
+      expect(lost).toMatchObject({ status: 502, json: { error: { code: 'PROVIDER_FAILED' } } })
+      expect(lost.headers.get('retry-after')).toBe('1')
       const answer = await untilAnswered(`/orders/${id}/escrow/fund`, sent)
       expect(answer.json).toMatchObject({ id, status: 'ESCROW_FUNDED' })
       expect((await post(sandbox, `/orders/${id}/escrow/fund`, sent)).text).toBe(answer.text)

@@ -54,6 +54,16 @@ describe('a notification', () => {
     expect(await sentFor(sandbox, json.id)).toEqual([])
   })
 
+  test('to a user whom nobody knows, or of another tenant, is refused, and its key is free afterwards', async () => {
+    const key = crypto.randomUUID()
+    for (const userId of ['usr_nobody', 'usr_globex_cleo'])
+      expect(await notify(sandbox, { key }, { userId, text: 'x' })).toMatchObject({
+        status: 404,
+        json: { code: 'user_not_found' },
+      })
+    expect((await notify(sandbox, { key })).status).toBe(202)
+  })
+
   test.each([
     ['nobody to tell', { text: 'x' }],
     ['two to tell', { to: 'a', userId: 'b', text: 'x' }],

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { globex } from './payment-client.js'
-import { ledger, until } from './providers-process.js'
+import { ledger, tell, until } from './providers-process.js'
 import { eventually, fault, get, isReplay, postJson, retriedUntil, stateOf, type Try, trip } from './sandbox-client.js'
 import { type SandboxProcess, startSandbox } from './sandbox-process.js'
 import { apiOf, startSupervised, untilRestarted } from './supervised-sandbox.js'
@@ -90,6 +90,15 @@ describe('a ride', () => {
       const paid = await retriedUntil(201, () => ride(sandbox, { key: mode }))
       expect((await charges(sandbox)).filter(({ reference }) => reference === paid.json.id)).toHaveLength(1)
     })
+
+  test('is charged once where the processor breaks its promise and honours no key', async () => {
+    await tell(sandbox, 'PUT', '/_providers/settings', { body: { provider: 'card', honoursKeys: false } })
+    await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'timeout_after_effect' })
+    expect((await ride(sandbox, { key: 'forgotten' })).status).toBe(500)
+    const { json } = await retriedUntil(201, () => ride(sandbox, { key: 'forgotten' }))
+    expect((await charges(sandbox)).filter(({ reference }) => reference === json.id)).toHaveLength(1)
+    await tell(sandbox, 'PUT', '/_providers/settings', { body: { provider: 'card', honoursKeys: true } })
+  })
 
   test('whose client never comes back is finished by the resumer', async () => {
     await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'reset' })

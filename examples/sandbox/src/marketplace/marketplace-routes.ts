@@ -8,7 +8,7 @@ import { createEscrow } from './create-escrow.js'
 import { createOrder } from './create-order.js'
 import { createTopup } from './create-topup.js'
 import { createWithdrawal } from './create-withdrawal.js'
-import { disputeOf, shownDispute } from './disputes.js'
+import { disputeOf, shownDispute, theDispute } from './disputes.js'
 import { endOrder } from './end-order.js'
 import { fundEscrow } from './fund-escrow.js'
 import { idIn, type Route } from './guarding.js'
@@ -52,6 +52,7 @@ export function marketplaceRoutes(sandbox: Sandbox): readonly Path[] {
     ['POST', `/orders/${id}/escrow/fund`, asking((partners) => fundEscrow(sandbox, partners))],
     ['POST', `/orders/${id}/release`, asking((partners) => endOrder(sandbox, partners, 'release'))],
     ['POST', `/orders/${id}/refund`, asking((partners) => endOrder(sandbox, partners, 'refund'))],
+    ['GET', `/orders/${id}/disputes`, disputesOfOrder(sandbox)],
     ['POST', `/orders/${id}/disputes`, asking((partners) => openDispute(sandbox, partners))],
     ['GET', '/disputes', listPage(sandbox, disputes)],
     ['GET', `/disputes/${id}`, onePage(sandbox, disputes)],
@@ -70,5 +71,17 @@ function escrowPage({ database }: Sandbox) {
     if (order === undefined) throw notFound('order')
     if (order.escrowId === null) throw notFound('escrow')
     return shownEscrow(order)
+  })
+}
+
+/** One at most. */
+function disputesOfOrder({ database }: Sandbox) {
+  return reading(async (request) => {
+    const { tenant } = request
+    const rows = rowsOf(database)
+    const order = await findOrder(rows, { tenant, orderId: idIn(request) })
+    if (order === undefined) throw notFound('order')
+    const { disputeId } = order
+    return { disputes: disputeId === null ? [] : [shownDispute(await theDispute(rows, { tenant, disputeId }))] }
   })
 }

@@ -1,3 +1,4 @@
+import { isHapaxError } from 'hapax'
 import { ProviderFailed } from '../partners/provider.js'
 import { errorBody } from './problems.js'
 
@@ -11,7 +12,8 @@ export async function heard<T>(call: Promise<T>): Promise<Heard<T>> {
     return { kind: 'done', result: await call }
   } catch (error) {
     if (error instanceof ProviderFailed && error.meaning === 'answered') return { kind: 'refused', refusal: error }
-    throw error
+    // One word for a partner that gave no answer, be it that it said nothing or that we waited no longer.
+    throw isHapaxError(error, 'call_timeout') ? new ProviderFailed('doubt', error.message, error) : error
   }
 }
 

@@ -18,7 +18,7 @@ export function createNotification({ hapax, database, lease }: Sandbox): RouteSh
     { ...policy, scope: tenantOf, methods: ['POST'], bodyLimit },
     {
       onRequest: authenticate,
-      preValidation: readNotification,
+      preValidation: readNotification(database),
       handler: ({ work, body, tenant }, reply) =>
         work.commit(async ({ tx, effect }) => {
           const notification = newNotification(tenant, body as NotificationRequest)

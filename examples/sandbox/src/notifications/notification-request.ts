@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { invalid, isObject, isText } from '../web/fields.js'
+import { type Database, rowsOf } from '../database/database.js'
+import { hasUser } from '../money/users.js'
+import { invalid, isObject, isText, notFound } from '../web/fields.js'
 import { isId } from '../web/ids.js'
 
 /** What somebody shall be told. */
@@ -11,12 +13,17 @@ export interface NotificationRequest {
 
 const most = { addressLength: 255, textLength: 1_000 }
 
-/** A hook: the handler is given a notification, or is not called. */
-export async function readNotification(request: FastifyRequest): Promise<void> {
-  request.body = notificationRequestOf(request.body)
+/** A hook: the handler is given a notification to somebody who exists, or is not called. */
+export function readNotification(database: Database) {
+  return async (request: FastifyRequest): Promise<void> => {
+    const { userId, ...asked } = notificationRequestOf(request.body)
+    const isKnown = userId === undefined || (await hasUser(rowsOf(database), request.tenant, userId))
+    if (!isKnown) throw notFound('user')
+    request.body = asked
+  }
 }
 
-function notificationRequestOf(body: unknown): NotificationRequest {
+function notificationRequestOf(body: unknown): NotificationRequest & { readonly userId: string | undefined } {
   if (!isObject(body)) throw invalid('notification', 'The body must be a JSON object.')
   const { to, userId, text, message = text } = body
   if ((to === undefined) === (userId === undefined)) throw invalid('notification', 'Give either to or userId.')
@@ -27,5 +34,5 @@ function notificationRequestOf(body: unknown): NotificationRequest {
     throw invalid('notification', `to must be a text of 1 to ${most.addressLength} characters.`)
   if (!isText(message, most.textLength))
     throw invalid('notification', `text must be a text of 1 to ${most.textLength} characters.`)
-  return { to: address, text: message }
+  return { to: address, text: message, userId }
 }

@@ -3,8 +3,13 @@ import { type Provider, type ProviderCall, providerAt } from './provider.js'
 
 /** The card processor. It honours keys for a day: the same key is the same charge. */
 export interface Card {
-  charge(order: ChargeOrder, call: Omit<ProviderCall, 'body'>): Promise<Charge>
+  charge(order: ChargeOrder, call: ChargeCall): Promise<Charge>
   find(key: string): Promise<LookedUp<Charge>>
+}
+
+/** What Hapax gives to a call. */
+export interface ChargeCall extends Omit<ProviderCall, 'body'> {
+  readonly attempt: number
 }
 
 export interface ChargeOrder {
@@ -23,15 +28,21 @@ export const cardHonoursKeyFor = '24h'
 
 export function cardAt(url: string): Card {
   const provider: Provider = providerAt(url, 'card')
+
+  async function find(key: string): Promise<LookedUp<Charge>> {
+    const charge = await provider.find(key)
+    return charge === undefined ? { landed: false } : { landed: true, result: { status: 'succeeded', id: charge.id } }
+  }
+
   return {
-    async charge(order, call) {
-      const answer = await provider.ask('/charges', { ...call, body: { ...order } })
+    async charge(order, { key, signal, attempt }) {
+      // It promises to know the key. Who charges money asks all the same, before he asks for it again.
+      const before = attempt > 1 ? await find(key) : undefined
+      if (before?.landed === true) return before.result
+      const answer = await provider.ask('/charges', { key, signal, body: { ...order } })
       if (answer.kind === 'declined') return { status: 'declined', message: answer.message }
       return { status: 'succeeded', id: answer.object.id }
     },
-    async find(key) {
-      const charge = await provider.find(key)
-      return charge === undefined ? { landed: false } : { landed: true, result: { status: 'succeeded', id: charge.id } }
-    },
+    find,
   }
 }

@@ -39,7 +39,7 @@ export function createPayment(sandbox: Sandbox, { card }: Partners): RouteShorth
       })
       const { id, amountCents, currency } = payment
       const charge = await work.call('charged', {
-        run: ({ key, signal }) => card.charge({ reference: id, amountCents, currency }, { key, signal }),
+        run: (call) => card.charge({ reference: id, amountCents, currency }, call),
         // We do not rely on its memory of keys here. A call whose answer was lost is unknown, until the processor has
         // said what became of it; nothing is sent again before.
         lookup: ({ key }) => card.find(key),

@@ -41,7 +41,7 @@ export function createRide(sandbox: Sandbox, { card }: Partners): RouteShorthand
       if (asked.paymentMethod === brokenCard) return finish(ride, 'failed', null)
       const { id: reference, amountCents, currency } = ride
       const charge = await work.call('charge_created', {
-        run: ({ key, signal }) => card.charge({ reference, amountCents, currency }, { key, signal }),
+        run: (call) => card.charge({ reference, amountCents, currency }, call),
         lookup: ({ key }) => card.find(key),
         classify: meaningOf,
         // So a call whose answer was lost is made again, and finds what it did the first time.
