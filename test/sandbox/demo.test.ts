@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { startProviders, tell } from './providers-process.js'
+import { startProviders } from './providers-process.js'
 import { atEnd } from './sandbox-process.js'
 
 describe('the demo', { timeout: 90_000 }, () => {
@@ -23,13 +25,12 @@ describe('the demo', { timeout: 90_000 }, () => {
     expect(stdout).not.toContain('\u001b')
   })
 
-  test('ends with 1 where a claim is not so: a card processor that honours no keys charges a killed ride twice', async () => {
-    const providers = await startProviders()
-    await tell(providers, 'PUT', '/_providers/settings', { body: { provider: 'card', honoursKeys: false } })
-    const { code, stdout } = await demo(['--fast'], { HAPAX_PROVIDERS_URL: providers.url })
-    expect(code).toBe(1)
+  test('ends with 1 where a claim is not so: a network on which charges arrive twice', async () => {
+    const { url } = await doublingCharges(await startProviders())
+    const { code, stdout } = await demo(['--fast'], { HAPAX_PROVIDERS_URL: url })
     expect(stdout).toMatch(/✗ the card processor has charged once\n +expected 1, found 2\n/)
-    expect(stdout).toMatch(/\n1 of \d+ claims are not so\.\n$/)
+    expect(stdout).toMatch(/\n[1-9] of \d+ claims are not so\.\n$/)
+    expect(code).toBe(1)
   })
 })
 
@@ -38,6 +39,28 @@ test('the demo says what it is, and refuses what it does not know', async () => 
   expect([code, stdout]).toEqual([0, expect.stringContaining('--fast   no pauses for reading')])
   expect(await demo(['--slow'])).toMatchObject({ code: 1, stderr: expect.stringContaining('--slow') })
 })
+
+/** Stands before the providers, and sends each charge that was answered once more, without its key. */
+async function doublingCharges({ url }: { readonly url: string }): Promise<{ readonly url: string }> {
+  const pass = async (request: IncomingMessage, response: ServerResponse) => {
+    const body = request.method === 'GET' ? {} : { body: await text(request) }
+    const key = request.headers['idempotency-key']
+    const ask = (headers: Record<string, string>) =>
+      fetch(url + request.url, { method: request.method ?? 'GET', headers, ...body })
+    const answer = await ask(key === undefined ? {} : { 'idempotency-key': String(key) })
+    if (request.url === '/card/charges') await ask({})
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+  }
+  // Where they cut the connection, so do we.
+  const server = createServer((request, response) => void pass(request, response).catch(() => response.destroy()))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  atEnd(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
 
 async function demo(args: readonly string[], env: Record<string, string> = {}) {
   const program = fileURLToPath(new URL('../../examples/sandbox/dist/demo/main.js', import.meta.url))

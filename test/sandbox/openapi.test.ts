@@ -82,7 +82,12 @@ test('what the systems answer is what it says that they answer', async () => {
   await post(`/topups/${topup.id}/refresh`, {}, 200)
 
   const one = [`/payments/${payment.id}`, `/rides/${ride.id}`, `/notifications/${note.id}`, `/topups/${topup.id}`]
-  const more = [`/orders/${order.id}`, `/orders/${order.id}/escrow`, `/disputes/${dispute.id}`]
+  const more = [
+    `/orders/${order.id}`,
+    `/orders/${order.id}/escrow`,
+    `/orders/${order.id}/disputes`,
+    `/disputes/${dispute.id}`,
+  ]
   for (const path of [...one, ...more, `/withdrawals/${payout.id}`, `/sb/v1/withdrawals/${withdrawal.id}`])
     await read(path)
   for (const list of ['payments', 'rides', 'notifications', 'topups', 'orders', 'disputes', 'withdrawals', 'ledger'])

@@ -1,4 +1,4 @@
-import { type Described, page, ref, type System } from '../openapi/described.js'
+import { array, type Described, object, page, ref, type System } from '../openapi/described.js'
 import { requests, shapes } from './shapes.js'
 
 const wrongState = 'It is not in a state for this, there is not enough money, or another request is at it.'
@@ -44,6 +44,10 @@ export const marketplace: System = {
     'POST /orders/{id}/escrow/fund': moved('Order', 'orders.escrow.fund', 'Put what was set aside into escrow'),
     'POST /orders/{id}/release': moved('Order', 'orders.release', 'Give the money to the seller'),
     'POST /orders/{id}/refund': moved('Order', 'orders.refund', 'Give the money back to the buyer'),
+    'GET /orders/{id}/disputes': {
+      summary: 'The dispute of an order',
+      answers: { 200: { means: 'One at most.', schema: object({ disputes: array(ref('Dispute')) }) } },
+    },
     'POST /orders/{id}/disputes': {
       ...created('Dispute', 'Open a dispute', 'From now on the order ends by a decision only.'),
       guardedAs: 'orders.dispute',

@@ -32,6 +32,7 @@ export const notifications: System = {
         example: { to: 'ada@example.com', text: 'Your order has arrived.' },
       },
       answers: { 202: { means: 'It is on record, and will be sent.', schema: ref('Notification'), located: true } },
+      refusals: { 404: 'There is no such user.' },
     },
     'GET /notifications': {
       summary: 'The notifications, the last one first',
