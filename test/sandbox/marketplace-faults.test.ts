@@ -18,7 +18,7 @@ import {
   withdrawal,
 } from './marketplace-client.js'
 import type { Answer } from './payment-client.js'
-import { tell } from './providers-process.js'
+import { ledger, tell } from './providers-process.js'
 import type { SandboxProcess } from './sandbox-process.js'
 import { apiOf, startSupervised, untilRestarted } from './supervised-sandbox.js'
 
@@ -60,6 +60,20 @@ describe('Trustless Work, which honours keys', () => {
       expect(await escrowCalls(sandbox, id)).toEqual({ create: 1, fund: 1 })
     },
   )
+
+  test('creates an escrow once, also where it has forgotten the key when it is asked again', async () => {
+    const honoursKeys = (honoursKeys: boolean) =>
+      tell(sandbox, 'PUT', '/_providers/settings', { body: { provider: 'trustless-work', honoursKeys } })
+    const id = await orderAfter(sandbox, 'reserve')
+    await fault(sandbox, { provider: 'trustless-work', operation: 'create', mode: 'error_500_after_effect' })
+    expect((await honoursKeys(false)).status).toBe(200)
+    const sent = { key: randomUUID() }
+    expect((await post(sandbox, `/orders/${id}/escrow`, sent)).status).toBe(502)
+    const { escrow_id } = (await untilAnswered(`/orders/${id}/escrow`, sent)).json
+    await honoursKeys(true)
+    const entries = await ledger(sandbox, '?provider=trustless-work')
+    expect(entries.filter(({ reference }) => reference === escrow_id)).toHaveLength(1)
+  })
 
   test('while it is in doubt the order is ESCROW_FUNDING, and another key does not fund it a second time', async () => {
     const id = await orderAfter(sandbox, 'escrow')

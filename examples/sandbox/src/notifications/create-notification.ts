@@ -3,8 +3,9 @@ import { guard } from 'hapax/fastify'
 import type { Sandbox } from '../sandbox.js'
 import { authenticate, tenantOf } from '../web/tenant.js'
 import { bodyLimit } from '../web/web-app.js'
-import { type NotificationRequest, readNotification } from './notification-request.js'
+import type { NotificationRequest } from './notification-request.js'
 import { insertNotification, newNotification, shownNotification } from './notifications.js'
+import { readNotification } from './read-notification.js'
 
 /**
  * POST /notifications. The row, the job and the answer are one commit: there is none without the others. A worker does the

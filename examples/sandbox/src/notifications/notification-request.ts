@@ -1,7 +1,4 @@
-import type { FastifyRequest } from 'fastify'
-import { type Database, rowsOf } from '../database/database.js'
-import { hasUser } from '../money/users.js'
-import { invalid, isObject, isText, notFound } from '../web/fields.js'
+import { invalid, isObject, isText } from '../web/fields.js'
 import { isId } from '../web/ids.js'
 
 /** What somebody shall be told. */
@@ -13,17 +10,8 @@ export interface NotificationRequest {
 
 const most = { addressLength: 255, textLength: 1_000 }
 
-/** A hook: the handler is given a notification to somebody who exists, or is not called. */
-export function readNotification(database: Database) {
-  return async (request: FastifyRequest): Promise<void> => {
-    const { userId, ...asked } = notificationRequestOf(request.body)
-    const isKnown = userId === undefined || (await hasUser(rowsOf(database), request.tenant, userId))
-    if (!isKnown) throw notFound('user')
-    request.body = asked
-  }
-}
-
-function notificationRequestOf(body: unknown): NotificationRequest & { readonly userId: string | undefined } {
+/** Reads a body as a notification, or says what is wrong with it. */
+export function notificationRequestOf(body: unknown): NotificationRequest & { readonly userId: string | undefined } {
   if (!isObject(body)) throw invalid('notification', 'The body must be a JSON object.')
   const { to, userId, text, message = text } = body
   if ((to === undefined) === (userId === undefined)) throw invalid('notification', 'Give either to or userId.')

@@ -36,9 +36,9 @@ export function airtmAt(url: string, settings: Pick<Settings, 'lease'>) {
     resultOf: (payment: ProviderObject) => T,
     before: Before,
   ): CallOptions<T, undefined, 'required'> => ({
-    async run(at) {
-      await before(at.key)
-      const answer = await provider.ask(path, { ...at, body: { ...body } })
+    async run({ key, signal }) {
+      await before(key)
+      const answer = await provider.ask(path, { key, signal, body: { ...body } })
       if (answer.kind === 'declined') throw refused(answer.message)
       return resultOf(answer.object)
     },
