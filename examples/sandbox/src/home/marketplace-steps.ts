@@ -1,4 +1,4 @@
-import { asVariable, curl, type Place, type Section } from './steps.js'
+import { asVariable, curl, type Place, type Section, untilShown } from './steps.js'
 
 export function marketplaceSteps(place: Place): Section {
   const key = (name: string) => `${name}-${place.mark}`
@@ -59,8 +59,7 @@ export function marketplaceSteps(place: Place): Section {
             'topup_id',
             curl(place, { path: '/topups', key: key('topup'), body: topup, flags: '-s' }),
           ),
-          `sleep 2`,
-          curl(place, { path: '/topups/$TOPUP' }),
+          untilShown('"status":"CONFIRMED"', curl(place, { path: '/topups/$TOPUP', flags: '-s' })),
         ].join('\n'),
         shows: ['TOPUP is top_', '"status":"CONFIRMED"'],
       },

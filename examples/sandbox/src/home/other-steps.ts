@@ -1,4 +1,4 @@
-import { asVariable, curl, type Place, type Section } from './steps.js'
+import { asVariable, curl, type Place, type Section, untilShown } from './steps.js'
 
 export function bankSteps({ at }: Place): Section {
   const withdraw = [
@@ -24,8 +24,8 @@ export function bankSteps({ at }: Place): Section {
       },
       {
         says: 'A moment later the same line is answered with 201 again, and with how the withdrawal stands by now.',
-        run: `sleep 2\n${withdraw}`,
-        shows: ['HTTP/1.1 201 Created', '"status":"completed"'],
+        run: untilShown('"status":"completed"', withdraw.replace('-i', '-s')),
+        shows: ['"status":"completed"'],
       },
     ],
   }
@@ -49,8 +49,7 @@ export function notificationSteps(place: Place): Section {
         says: 'A moment later it is.',
         run: [
           asVariable('NOTE', 'id', curl(place, { ...send, flags: '-s' })),
-          'sleep 2',
-          curl(place, { path: '/notifications/$NOTE' }),
+          untilShown('"status":"sent"', curl(place, { path: '/notifications/$NOTE', flags: '-s' })),
         ].join('\n'),
         shows: ['NOTE is ntf_', '"status":"sent"'],
       },
