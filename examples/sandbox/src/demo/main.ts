@@ -8,7 +8,7 @@ import { lostResponse } from './scenes/lost-response.js'
 import { mismatch } from './scenes/mismatch.js'
 import { twoTenants } from './scenes/two-tenants.js'
 import { unknownTopup } from './scenes/unknown-topup.js'
-import { openStage } from './stage.js'
+import { openStage, type Stage } from './stage.js'
 
 const help = `npm run demo [-- --fast]
 
@@ -22,6 +22,8 @@ HAPAX_PROVIDERS_URL takes providers that run already, in place of own ones. NO_C
 
 const scenes: readonly Scene[] = [doubleClick, lostResponse, mismatch, twoTenants, killedRide, unknownTopup]
 
+let opened: Stage | undefined
+
 async function demo(): Promise<number> {
   const { values } = parseArgs({ options: { fast: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } })
   if (values.help === true) {
@@ -32,6 +34,7 @@ async function demo(): Promise<number> {
   const told = narrator({ pace: values.fast === true ? 'fast' : 'for reading', colours }, console.log)
   console.log('A sandbox is started. Airtm and all other providers are simulated; no money moves.')
   const stage = await openStage()
+  opened = stage
   try {
     const play = { stage, client: clientOf(stage), narrator: told }
     for (const scene of scenes) await scene(play)
@@ -50,12 +53,21 @@ async function demo(): Promise<number> {
   return isSo ? 0 : 1
 }
 
-process.once('SIGINT', () => process.exit(130))
-process.once('SIGTERM', () => process.exit(143))
+/** Whoever has seen enough leaves nothing behind either. */
+let interruptedWith: number | undefined
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)
+  process.once(signal, () => {
+    interruptedWith = code
+    void (opened?.end() ?? Promise.resolve()).finally(() => process.exit(code))
+  })
 
 demo().then(
-  (code) => process.exit(code),
+  (code) => process.exit(interruptedWith ?? code),
   (error: unknown) => {
+    if (interruptedWith !== undefined) process.exit(interruptedWith)
     console.error('the demo broke off:', error instanceof Error ? error.message : error)
     process.exit(1)
   },
