@@ -8,7 +8,7 @@ import { run } from './processes.mjs'
 import { root } from './root.mjs'
 
 /** What `npm start` runs. */
-export const sandbox = join(root, 'examples', 'sandbox', 'dist', 'supervisor', 'main.js')
+const sandbox = join(root, 'examples', 'sandbox', 'dist', 'supervisor', 'main.js')
 
 const library = join(root, 'dist', 'index.js')
 const stamp = join(root, 'dist', '.sources')

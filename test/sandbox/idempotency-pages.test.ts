@@ -26,12 +26,6 @@ test('its policy is served: every guarded route, its methods, how long its answe
   })
 })
 
-test('the same is served as a part of an OpenAPI description', async () => {
-  const { status, json } = await ask(sandbox, '/idempotency/openapi')
-  expect([status, json.openapi]).toEqual([200, expect.stringMatching(/^3\.1/)])
-  expect(json).toMatchObject({ components: { pathItems: { 'payments.create': { post: expect.any(Object) } } } })
-})
-
 test('the type of a problem leads to its explanation', async () => {
   const key = randomUUID()
   await pay(sandbox, { key })

@@ -1,15 +1,17 @@
 import type { FastifyInstance } from 'fastify'
 import { addBankRoutes } from './bank/bank-routes.js'
+import { homePage } from './home/home-page.js'
 import { hearOfPayment, paymentResult } from './marketplace/airtm-news.js'
 import { hearOfEscrow } from './marketplace/escrow-news.js'
 import { marketplaceRoutes } from './marketplace/marketplace-routes.js'
 import { ledgerPage, usersPage } from './money/pages.js'
 import { notificationRoutes } from './notifications/notification-routes.js'
+import { openApiPage } from './openapi/openapi-page.js'
 import { escrowOf } from './partners/trustless-work.js'
 import { paymentRoutes } from './payments/payment-routes.js'
 import { rideRoutes } from './rides/ride-routes.js'
 import type { Sandbox } from './sandbox.js'
-import { contract, errors, keyState, openApi } from './web/idempotency-pages.js'
+import { contract, errors, keyState } from './web/idempotency-pages.js'
 import { addPaths, type Path } from './web/path.js'
 import { processPage } from './web/process-page.js'
 import { providersPages } from './web/providers-pages.js'
@@ -23,17 +25,17 @@ export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
     ...rideRoutes(sandbox),
     ...notificationRoutes(sandbox),
     ...marketplaceRoutes(sandbox),
+    ['GET', '/', homePage()],
+    ['GET', '/openapi.json', openApiPage(sandbox)],
     ['GET', '/users', usersPage(sandbox)],
     ['GET', '/ledger', ledgerPage(sandbox)],
     ['GET', '/idempotency/policy', contract(sandbox)],
-    ['GET', '/idempotency/openapi', openApi(sandbox)],
     ['GET', '/idempotency/errors', errors()],
     ['GET', '/idempotency/status', keyState(sandbox)],
-    [
-      ['GET', 'POST', 'PUT', 'DELETE'],
-      '/_providers/:page(^(?:ledger|faults|deliveries|settings)$)',
-      providersPages(sandbox),
-    ],
+    ['GET', '/_providers/ledger', providersPages(sandbox)],
+    [['GET', 'POST', 'DELETE'], '/_providers/faults', providersPages(sandbox)],
+    [['GET', 'POST'], '/_providers/deliveries', providersPages(sandbox)],
+    [['GET', 'PUT'], '/_providers/settings', providersPages(sandbox)],
     ['GET', '/_sandbox/process', processPage()],
   ]
   addPaths(app, paths)

@@ -16,8 +16,7 @@ export function toldOf(error: unknown, request: FastifyRequest): ProblemDetails 
 }
 
 export function answerNotFound(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const detail =
-    'The sandbox knows /payments, /rides, /orders, /topups, /withdrawals, /disputes, /notifications and /sb/v1/withdraw, and tells of its keys at GET /idempotency/policy.'
+  const detail = 'GET / says what there is, GET /openapi.json says it to programs.'
   return sendProblem(reply, { status: 404, code: 'not_found', title: 'There is nothing here.', detail })
 }
 

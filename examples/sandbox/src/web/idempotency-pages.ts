@@ -1,5 +1,5 @@
 import type { RouteShorthandOptionsWithHandler } from 'fastify'
-import { contractOf, errorsPage, openApiOf } from 'hapax'
+import { contractOf, errorsPage } from 'hapax'
 import { keyStatus } from 'hapax/fastify'
 import type { Sandbox } from '../sandbox.js'
 import { authenticate, tenantOf } from './tenant.js'
@@ -9,11 +9,6 @@ import { authenticate, tenantOf } from './tenant.js'
 /** Which keys are accepted, which statuses may come, how long answers are kept. */
 export function contract({ hapax }: Sandbox): RouteShorthandOptionsWithHandler {
   return { handler: async () => contractOf(hapax, { scopedBy: 'tenant' }) }
-}
-
-/** The same as a part of an OpenAPI description. */
-export function openApi({ hapax }: Sandbox): RouteShorthandOptionsWithHandler {
-  return { handler: async () => openApiOf(hapax) }
 }
 
 /** The page that the `type` of a problem leads to. */

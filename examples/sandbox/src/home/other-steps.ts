@@ -1,0 +1,92 @@
+import { asVariable, curl, type Place, type Section, untilShown } from './steps.js'
+
+export function bankSteps({ at }: Place): Section {
+  const withdraw = [
+    `curl -i ${at}/sb/v1/withdraw`,
+    '-u sk_test_BQokikJOvBiI2HlWgH4olfQ2:',
+    '-H "Idempotency-Key: A8Z5MHwQS7jUmZ"',
+    '-d amount=2000',
+    '-d currency=usd',
+    '-d description="test"',
+    '-d customer=cus_AGJ6FJMkGQIpHUTX',
+  ].join(' \\\n  ')
+  return {
+    id: 'bank',
+    title: 'Bank withdrawals',
+    about:
+      "A form, Basic authentication, and keys of at most 40 characters, after Finastra's published standard. The bank pays out after it has answered, and a retry is told how that stands.",
+    badge: 'profile finastra · kept for 24 hours',
+    steps: [
+      {
+        says: 'The example of the standard, but for its host.',
+        run: withdraw,
+        shows: ['HTTP/1.1 201 Created', '"amount":2000'],
+      },
+      {
+        says: 'A moment later the same line is answered with 201 again, and with how the withdrawal stands by now.',
+        run: untilShown('"status":"completed"', withdraw.replace('-i', '-s')),
+        shows: ['"status":"completed"'],
+      },
+    ],
+  }
+}
+
+export function notificationSteps(place: Place): Section {
+  const body = { to: 'ada@example.com', text: 'Your order has arrived.' }
+  const send = { path: '/notifications', key: `note-${place.mark}`, body }
+  return {
+    id: 'notifications',
+    title: 'Notifications',
+    about: 'A row and a job in one transaction: there is none without the other, and a worker does the job once.',
+    badge: 'the default profile · kept for 24 hours',
+    steps: [
+      {
+        says: 'It is on record, and will be sent.',
+        run: curl(place, send),
+        shows: ['HTTP/1.1 202 Accepted', '"status":"queued"'],
+      },
+      {
+        says: 'A moment later it is.',
+        run: [
+          asVariable('NOTE', 'id', curl(place, { ...send, flags: '-s' })),
+          untilShown('"status":"sent"', curl(place, { path: '/notifications/$NOTE', flags: '-s' })),
+        ].join('\n'),
+        shows: ['NOTE is ntf_', '"status":"sent"'],
+      },
+    ],
+  }
+}
+
+export function providerSteps(place: Place): Section {
+  return {
+    id: 'providers',
+    title: 'The outside world',
+    about:
+      'A card processor, Airtm, Trustless Work, a notifier and a bank, simulated in a process of their own. They fail when you tell them to, and what they did is in ledgers that survive whatever is killed.',
+    badge: 'no key, no token',
+    steps: [
+      {
+        says: 'What they have done, each effect once.',
+        run: `curl -i ${place.at}/_providers/ledger`,
+        shows: ['HTTP/1.1 200 OK', '"entries"'],
+      },
+      {
+        says: 'Have the next three notifications fail, and change your mind.',
+        run: [
+          curl(place, {
+            path: '/_providers/faults',
+            token: 'none',
+            body: { provider: 'notifier', operation: 'send', mode: 'reset', times: 3 },
+          }),
+          `curl -i -X DELETE ${place.at}/_providers/faults`,
+        ].join('\n'),
+        shows: ['HTTP/1.1 201 Created', '"cleared":1'],
+      },
+      {
+        says: 'The webhooks of Airtm and Trustless Work, and whether they have arrived.',
+        run: `curl -i ${place.at}/_providers/deliveries`,
+        shows: ['HTTP/1.1 200 OK', '"deliveries"'],
+      },
+    ],
+  }
+}

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { startProviders } from './providers-process.js'
+import { atEnd } from './sandbox-process.js'
+
+describe('the demo', { timeout: 90_000 }, () => {
+  test('is so, from the first claim to the last, and has no colours where nobody sees them', async () => {
+    const { code, stdout, stderr } = await demo(['--fast'])
+    expect([code, stderr]).toEqual([0, ''])
+    for (const scene of [
+      'A double click',
+      'A lost response',
+      'A mismatch',
+      'Two tenants with one key',
+      'The API is killed in the middle of a ride',
+      'A provider that says nothing',
+    ])
+      expect(stdout).toContain(scene)
+    expect(stdout).toMatch(/\nAll \d+ claims are so\.\n$/)
+    expect(stdout).not.toContain('\u001b')
+  })
+
+  test('ends with 1 where a claim is not so: a network on which charges arrive twice', async () => {
+    const { url } = await doublingCharges(await startProviders())
+    const { code, stdout } = await demo(['--fast'], { HAPAX_PROVIDERS_URL: url })
+    expect(stdout).toMatch(/✗ the card processor has charged once\n +expected 1, found 2\n/)
+    expect(stdout).toMatch(/\n[1-9] of \d+ claims are not so\.\n$/)
+    expect(code).toBe(1)
+  })
+})
+
+test('the demo says what it is, and refuses what it does not know', async () => {
+  const { code, stdout } = await demo(['--help'])
+  expect([code, stdout]).toEqual([0, expect.stringContaining('--fast   no pauses for reading')])
+  expect(await demo(['--slow'])).toMatchObject({ code: 1, stderr: expect.stringContaining('--slow') })
+})
+
+/** Stands before the providers, and sends each charge that was answered once more, without its key. */
+async function doublingCharges({ url }: { readonly url: string }): Promise<{ readonly url: string }> {
+  const pass = async (request: IncomingMessage, response: ServerResponse) => {
+    const body = request.method === 'GET' ? {} : { body: await text(request) }
+    const key = request.headers['idempotency-key']
+    const ask = (headers: Record<string, string>) =>
+      fetch(url + request.url, { method: request.method ?? 'GET', headers, ...body })
+    const answer = await ask(key === undefined ? {} : { 'idempotency-key': String(key) })
+    if (request.url === '/card/charges') await ask({})
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+  }
+  // Where they cut the connection, so do we.
+  const server = createServer((request, response) => void pass(request, response).catch(() => response.destroy()))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  atEnd(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+async function demo(args: readonly string[], env: Record<string, string> = {}) {
+  const program = fileURLToPath(new URL('../../examples/sandbox/dist/demo/main.js', import.meta.url))
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = once(child, 'exit')
+  // Its sandbox ends with it.
+  atEnd(async () => {
+    child.kill('SIGTERM')
+    await exited
+  })
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), exited])
+  return { code, stdout, stderr }
+}
