@@ -102,26 +102,33 @@ function comparable<Tx>(
   verdict: Verdict,
 ): Awaitable<Judged | IsNew> {
   if (verdict.kind !== 'incomparable') return verdict
-  const again = ask(context, comparedAnew(guarded, reservation, verdict.recipe), context.clock.elapsed())
+  const anew = comparedAnew(guarded, reservation, verdict)
+  if (anew === undefined) return { kind: 'mismatched' }
+  const again = ask(context, anew, context.clock.elapsed())
   return after(again, (again) => {
     if (again.kind === 'incomparable') throw unknownRecipe(again.recipe)
     return again
   })
 }
 
-/** The same reservation, to be compared under the recipe that the record was made by. */
+/**
+ * The same reservation, to be compared under the recipe that the record was made by. `undefined` where that cannot be made
+ * here and need not be: a key that was used for another operation was used for another request.
+ */
 export function comparedAnew<Tx>(
   { policy, source }: Guarded<Tx>,
   reservation: Reservation,
-  recipe: string,
-): Reservation {
+  { recipe, operation }: Incomparable,
+): Reservation | undefined {
   const [current, before] = reservation.fingerprints
   const older = before === undefined ? policy.fingerprinter.under(recipe, source) : undefined
-  if (older === undefined) throw unknownRecipe(recipe)
-  return { ...reservation, fingerprints: [current, older] }
+  if (older !== undefined) return { ...reservation, fingerprints: [current, older] }
+  if (operation !== policy.name) return undefined
+  throw unknownRecipe(recipe)
 }
 
 type IsNew = Extract<Verdict, { readonly kind: 'new' }>
+type Incomparable = Extract<Verdict, { readonly kind: 'incomparable' }>
 
 function ask<Tx>(context: Context<Tx>, reservation: Reservation, startedAt: number): Awaitable<Verdict> {
   let verdict: Awaitable<Verdict>

@@ -90,7 +90,10 @@ async function attempt<Tx>(
     invariant(verdict.kind !== 'new', 'a key that may be taken is taken')
     return { kind: 'judged', verdict }
   }
-  return attempt(context, guarded, store, comparedAnew(guarded, reservation, verdict.recipe))
+  const anew = comparedAnew(guarded, reservation, verdict)
+  return anew === undefined
+    ? { kind: 'judged', verdict: { kind: 'mismatched' } }
+    : attempt(context, guarded, store, anew)
 }
 
 /** The handler's result is not for good: all that it wrote is undone by this. */

@@ -260,7 +260,7 @@ function compared(current: StoredRecord, reservation: Reservation): Verdict | un
   if (reservation.fingerprints.some((candidate) => equalFingerprints(candidate, current.fingerprint))) return undefined
   const recipe = recipeOf(current.fingerprint)
   if (reservation.fingerprints.some((candidate) => recipeOf(candidate) === recipe)) return { kind: 'mismatched' }
-  return { kind: 'incomparable', recipe }
+  return { kind: 'incomparable', recipe, operation: current.operation }
 }
 
 function taken(kind: 'reserved' | 'resumed', next: StoredRecord): Reserved {

@@ -24,7 +24,7 @@ export interface Reservation extends RecordName {
 export type Verdict =
   | Judged
   /** The record's fingerprint was made by another recipe: compare under that one and reserve again. */
-  | { readonly kind: 'incomparable'; readonly recipe: string }
+  | { readonly kind: 'incomparable'; readonly recipe: string; readonly operation: string }
   /** The key could be taken as new, and the reservation wanted to be told so first. */
   | { readonly kind: 'new' }
 

@@ -47,6 +47,17 @@ describe('during a rolling deploy', () => {
   })
 })
 
+test('a key that another operation has used is a mismatch, though its recipe is not known here', async () => {
+  const { hapax, policy, record } = bench()
+  const topups = policy({ name: 'topups.create', fingerprint: { strategy: { kind: 'fields', select: ['note'] } } })
+  await hapax.run({ ...request, policy: topups }, async () => 'first')
+  const stored = await record('k-1')
+  await expect(hapax.run({ ...request, policy: policy() }, async () => 'second')).rejects.toMatchObject({
+    code: 'idempotency_key_reused_with_different_payload',
+  })
+  expect(await record('k-1')).toEqual(stored)
+})
+
 test('a body without a canonical form is compared byte by byte and counted, or refused where the policy is strict', async () => {
   const { hapax, policy, events } = bench()
   const told: string[] = []

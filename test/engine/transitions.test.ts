@@ -72,7 +72,7 @@ describe('reserving', () => {
     const fingerprint = 'v2:hmac:key-7:ff' as Fingerprint
     expect(recipeOf(fingerprint)).toBe('v2:hmac:key-7')
     const { verdict } = steps.reserve(reservedAt(0, { fingerprint }), asked, 0, () => 8)
-    expect(verdict).toEqual({ kind: 'incomparable', recipe: 'v2:hmac:key-7' })
+    expect(verdict).toEqual({ kind: 'incomparable', recipe: 'v2:hmac:key-7', operation: record.operation })
   })
 
   test('a completed record without an answer is a bug, not a verdict', () => {

@@ -20,7 +20,7 @@ export const refusals: Readonly<Record<string, Show>> = {
       `a request of another recipe cannot be compared with a key that is ${condition}, and changes nothing`,
     {
       asked: { fingerprints: [fingerprint('this request', 'sha256-v2')] },
-      verdict: { kind: 'incomparable', recipe: 'sha256-v1' },
+      verdict: { kind: 'incomparable', recipe: 'sha256-v1', operation: reservation().operation },
     },
   ),
 
