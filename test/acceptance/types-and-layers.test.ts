@@ -106,7 +106,7 @@ test('each layer knows only those below: the caller asks the engine, the engine 
   const caller = sources('examples/sandbox/src')
   const reachedInto = caller.flatMap(importsOf).filter((target) => /^(src|dist)\//.test(target))
   expect(reachedInto).toEqual([])
-  const controller = codeOf('examples/sandbox/src/payments/create-payment.ts')
+  const controller = codeOf('examples/sandbox/src/payments/record-payment.ts')
   const order = [
     'return guard(',
     'onRequest: authenticate',

@@ -92,6 +92,8 @@ const allowed = {
     'a doubt about an effect is postponed, or left to a person',
     'a doubt that landed goes to the next worker with its result',
     'a doubt that did not land is ready to be called, with the same downstream key',
+    'a doubt that did not land has not shown its key: when it was first claimed is counted anew',
+    'a result that was recorded outweighs who says later that it did not land, and when it began stays',
     'a doubt about an effect that was left to a person is due again once somebody testifies about it',
     'only a doubt is resolved or postponed',
     'what was found out about one attempt neither resolves nor postpones the doubt about a later one',
