@@ -1,8 +1,9 @@
 /**
  * How many effects a worker carries out per second on PostgreSQL: claimed, called (the provider answers at once) and
  * settled. Beside it pg-boss does what comes nearest, fetch and complete, with batches of the same size, in the same run on
- * the same server: on a shared machine only the ratio means something, so the two take turns, each ratio is one of neighbours,
- * and the median of all is kept. Both run as they are published: what compiles a bench on the way wraps every function of ours, and none of theirs.
+ * the same server: on a shared machine only the ratio means something, so the two take turns, each ratio is one of
+ * neighbours, and the median of all is kept. Both run as they are published: what compiles a bench on the way wraps every
+ * function of ours, and none of theirs.
  */
 import pg from 'pg'
 import { effects as definitions } from '../../dist/effects/effects.js'
