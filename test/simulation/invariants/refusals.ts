@@ -36,7 +36,9 @@ export function noteChange(task: Task, change: RecordChange, { now, isAdrift, fo
 function isGivenBack({ before, after }: RecordChange, found: Circumstances['found']): boolean {
   if (before?.state !== 'in_progress' || !found.has(before.claimId)) return false
   const earlier = found.get(before.claimId)
-  return after?.state === earlier?.state && after?.generation === earlier?.generation
+  // Where it took over from one whose lease was over, that one may go on.
+  const isOpenAgain = after?.state === earlier?.state || after?.state === 'failed_retryable'
+  return isOpenAgain && after?.generation === earlier?.generation
 }
 
 /** A request that meets a lease that is over says so on record, and lets evidence that is there already settle it. */
