@@ -47,7 +47,8 @@ export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Cloc
     release: (claim) => bounded('release', () => store.release(claim)),
     fail: (claim, failure) => bounded('fail', () => store.fail(claim, failure)),
     doubt: (claim, reason) => bounded('doubt', () => store.doubt(claim, reason)),
-    find: (name) => bounded('find', () => store.find(name)),
+    // By its name alone: who asks may hold more than that, and not every store could send it on.
+    find: ({ scope, key }) => bounded('find', () => store.find({ scope, key })),
     usage: (tenant, atMost) => bounded('usage', () => store.usage(tenant, atMost)),
   }
 }

@@ -150,9 +150,14 @@ async function askAgain<Tx>(
         () => undefined,
       )
     : undefined
-  if (second !== undefined) return second
-  abandoned.add(reservation)
-  throw error
+  // Where somebody else has the key the first may still land, as soon as that one gives it back.
+  if (second === undefined || isRefused(second)) abandoned.add(reservation)
+  if (second === undefined) throw error
+  return second
+}
+
+function isRefused({ kind }: Verdict): boolean {
+  return kind !== 'reserved' && kind !== 'resumed' && kind !== 'incomparable' && kind !== 'new'
 }
 
 export function reservationOf<Tx>(

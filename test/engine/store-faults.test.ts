@@ -1,4 +1,5 @@
 import { engine, limits } from 'hapax'
+import { memoryStore } from 'hapax/memory'
 import { describe, expect, test } from 'vitest'
 import { bench } from '../support/bench.js'
 import { gate } from '../support/waiting.js'
@@ -65,6 +66,36 @@ describe('a store that is down when the key is reserved', () => {
 })
 
 describe('reservations that nobody heard of', () => {
+  test('are taken back though their request met another, which then gave the key back', async () => {
+    const memory = memoryStore()
+    let isOnItsWay = false
+    let land = async (): Promise<unknown> => undefined
+    const { hapax, policy, clock, record } = bench({
+      ...memory,
+      async reserve(reservation) {
+        if (!isOnItsWay) return memory.reserve(reservation)
+        isOnItsWay = false
+        land = () => memory.reserve(reservation)
+        throw new Error('the line broke')
+      },
+    })
+    const guarded = { ...request, policy: policy() }
+    const end = gate<string>()
+    const first = hapax.run(guarded, () => end.opened).catch(() => undefined)
+    await clock.settle()
+    const holder = await record('k-1')
+    if (holder === undefined) throw new Error('nobody has the key')
+    isOnItsWay = true
+    await expect(hapax.run(guarded, async () => 'ran')).rejects.toMatchObject({ code: 'idempotency_key_in_progress' })
+    await memory.release(holder)
+    await land()
+    expect((await record('k-1'))?.claimId).not.toBe(holder.claimId)
+    await clock.advance(1_000)
+    expect(await record('k-1')).toBeUndefined()
+    end.open('ran')
+    await first
+  })
+
   test('are taken back even if they land after somebody looked and found nothing', async () => {
     const { hapax, policy, faults, clock, record } = bench()
     faults.breakAt('reserve', 'hangs', 1)

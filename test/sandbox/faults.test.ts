@@ -65,7 +65,7 @@ test.concurrent('its database is moved away and back: 503 meanwhile, and it goes
 })
 
 test.concurrent('the disk fills up: 503 and no payment; with room again, each key has exactly its one', async () => {
-  const full = await startSandbox({ shell: 'ulimit -f 500', env: { SANDBOX_LEASE_SECONDS: '1' } })
+  const full = await startSandbox({ shell: 'ulimit -f 2000', env: { SANDBOX_LEASE_SECONDS: '1' } })
   const created = new Map<string, string>()
   let refused: Answer | undefined
   for (let number = 0; refused === undefined && number < 200; number++) {
@@ -93,7 +93,7 @@ test.concurrent('clients that send rubbish or leave in the middle stop nothing',
   const init = { method: 'POST', headers, body: neverEnding, duplex: 'half', signal: leave.signal } as const
   await expect(fetch(`${sandbox.url}/payments`, init)).rejects.toThrow()
   expect((await pay(sandbox)).status).toBe(201)
-  expect(sandbox.printed.stderr).toMatch(/^database: .*\n$/)
+  expect(sandbox.printed.stderr).toMatch(/^database: .*\nproviders: none.*\n$/)
 })
 
 test.concurrent('whatever goes wrong, no key, no token and nothing of a body is printed', async () => {

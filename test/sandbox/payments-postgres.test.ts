@@ -6,8 +6,8 @@ import {
   findPayment,
   insertPayment,
   type Payment,
+  type PaymentTables,
   paymentOf,
-  type Tables,
 } from '../../examples/sandbox/src/payments/payments.js'
 import { onPostgres } from '../support/on-postgres.js'
 
@@ -54,7 +54,7 @@ async function connected(connectionString: string): Promise<pg.Client> {
   return client
 }
 
-function postgresQueries(): Kysely<Tables> {
+function postgresQueries(): Kysely<PaymentTables> {
   return new Kysely({
     dialect: {
       createAdapter: () => new PostgresAdapter(),

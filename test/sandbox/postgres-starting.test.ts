@@ -49,7 +49,7 @@ onPostgres('starting on PostgreSQL', () => {
     const { host, username } = withPassword
     expect(sandbox.printed).toEqual({
       stdout: `ready ${sandbox.url}\n`,
-      stderr: `database: PostgreSQL, ${name} on ${host} as ${username}\n`,
+      stderr: `database: PostgreSQL, ${name} on ${host} as ${username}\nproviders: none, so that payments are recorded and nobody is charged\n`,
     })
     expect(existsSync(join(sandbox.dataDir, 'hapax.db'))).toBe(false)
   })

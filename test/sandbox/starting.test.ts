@@ -8,12 +8,14 @@ import { pay } from './payment-client.js'
 import { emptyDirectory, refusedStart, startSandbox } from './sandbox-process.js'
 import { onEachDatabase } from './test-database.js'
 
-test.concurrent('it says where it serves, on which database, in a line each and nothing else, and creates its directory', async () => {
+test.concurrent('it says where it serves, on which database, and that nobody is charged, in a line each and nothing else, and creates its directory', async () => {
   const dataDir = join(await emptyDirectory(), 'some', 'where')
   const sandbox = await startSandbox({ dataDir })
   expect((await pay(sandbox)).status).toBe(201)
   expect(sandbox.printed.stdout).toBe(`ready ${sandbox.url}\n`)
-  expect(sandbox.printed.stderr).toBe(`database: SQLite, ${join(dataDir, 'hapax.db')}\n`)
+  expect(sandbox.printed.stderr).toBe(
+    `database: SQLite, ${join(dataDir, 'hapax.db')}\nproviders: none, so that payments are recorded and nobody is charged\n`,
+  )
   expect(new URL(sandbox.url).hostname).toBe('127.0.0.1')
 })
 
@@ -47,6 +49,11 @@ test.concurrent('what is not set, or set to nothing, has its default', () => {
     database: { kind: 'sqlite', dataDir: '.hapax' },
     delayMs: 0,
     lease: '30s',
+    providersUrl: undefined,
+    webhookSecrets: {
+      airtm: 'whsec_c2FuZGJveC1haXJ0bS13ZWJob29rLXNlY3JldA==',
+      trustlessWork: 'whsec_sandbox_trustless_work',
+    },
   }
   expect(settingsFrom({})).toEqual(defaults)
   expect(settingsFrom({ PORT: '', HOST: '', HAPAX_DATA_DIR: '', DATABASE_URL: '' })).toEqual(defaults)

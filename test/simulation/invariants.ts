@@ -45,6 +45,8 @@ export function invariants({ world, database, provider, heard, requests }: Judge
   const notLanded = new Map<string, number>()
   const acts = oncePerLife(lives, provider.ledger)
   const asks = oncePerLife(lives, provider.asks)
+  /** Claims that landed when nobody waited for them any more. */
+  const unheard = new Set<string>()
   let told = 0
   /** What was found out while somebody else's code ran: it is thrown where it ends the run. */
   let broken: unknown
@@ -65,7 +67,7 @@ export function invariants({ world, database, provider, heard, requests }: Judge
     for (const change of takeChanges()) {
       judgeChange(change, world.now(), openEffects(change.before?.id))
       lives.note(change)
-      if (task !== undefined) noteChange(task, change, world.now())
+      if (task !== undefined) noteChange(task, change, { now: world.now(), isAdrift: world.isAdrift, unheard })
     }
     for (const change of takeEffectChanges()) {
       judgeEffect(change, world.now())

@@ -3,6 +3,7 @@ import { postgresStore } from 'hapax/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkpoint, completion, leaseMs } from '../../dist/conformance/given.js'
 import { onPostgres } from '../support/on-postgres.js'
+import { type Plan, planOf, readInVain } from '../support/postgres-plan.js'
 import { type FreshSchema, fill, fillEffects, freshSchema, recorded, type Sent } from '../support/postgres-schema.js'
 import { claimed, reservation } from './given.js'
 
@@ -151,44 +152,6 @@ async function statementsOf(given: FreshSchema): Promise<Record<string, Sent>> {
   }
 }
 
-interface Plan {
-  readonly 'Node Type': string
-  readonly 'Index Name'?: string
-  readonly 'Relation Name'?: string
-  readonly 'Rows Removed by Filter'?: number
-  readonly Plans?: readonly Plan[]
-}
-
-/**
- * A custom plan knows the values. A generic one, which a named statement may get after some runs, does not. With
- * `ANALYZE` the statement runs as well, and is undone.
- */
-async function planOf(
-  { owner }: FreshSchema,
-  sent: Sent | undefined,
-  kind: 'custom' | 'generic',
-  running: '' | 'ANALYZE, ' = '',
-): Promise<Plan> {
-  if (sent === undefined) throw new Error('the store sent no such statement')
-  const client = await owner.connect()
-  try {
-    await client.query(`SET plan_cache_mode = force_${kind}_plan`)
-    await client.query(`PREPARE asked AS ${sent.text}`)
-    const values = sent.values.map((value) => literal(value, (text) => client.escapeLiteral(text)))
-    await client.query('BEGIN')
-    const { rows } = await client.query(`EXPLAIN (${running}FORMAT JSON) EXECUTE asked(${values.join(', ')})`)
-    await client.query('ROLLBACK')
-    return rows[0]['QUERY PLAN'][0].Plan
-  } finally {
-    client.release(true)
-  }
-}
-
-function literal(value: unknown, quoted: (text: string) => string): string {
-  if (value === null) return 'NULL'
-  return value instanceof Uint8Array ? `'\\x${Buffer.from(value).toString('hex')}'` : quoted(String(value))
-}
-
 /** How the plan gets at rows, outermost first. A clock or a sub-select without a table is no scan. */
 function scansOf(plan: Plan): readonly { readonly node: string; readonly index: string | undefined }[] {
   const inner = (plan.Plans ?? []).flatMap(scansOf)
@@ -202,8 +165,4 @@ function tableScansOf(plan: Plan): readonly string[] {
   const inner = (plan.Plans ?? []).flatMap(tableScansOf)
   if (!node.endsWith('Scan') || (index === undefined && table !== 'records')) return inner
   return [index === undefined ? node : `${node} on ${index}`, ...inner]
-}
-
-function readInVain(plan: Plan): number {
-  return (plan['Rows Removed by Filter'] ?? 0) + (plan.Plans ?? []).reduce((sum, inner) => sum + readInVain(inner), 0)
 }

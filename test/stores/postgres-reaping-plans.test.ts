@@ -1,6 +1,7 @@
 import { postgresStore } from 'hapax/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { onPostgres } from '../support/on-postgres.js'
+import { planOf, readInVain, scansOf } from '../support/postgres-plan.js'
 import { type FreshSchema, fill, fillEffects, freshSchema, recorded, type Sent } from '../support/postgres-schema.js'
 import { claimed } from './given.js'
 
@@ -86,47 +87,4 @@ async function statementsOf({ owner, schema }: FreshSchema): Promise<Record<stri
     statements[name] = name === 'release' ? sent.at(-1) : sent[0]
   }
   return statements
-}
-
-interface Plan {
-  readonly 'Node Type': string
-  readonly 'Index Name'?: string
-  readonly 'Relation Name'?: string
-  readonly 'Rows Removed by Filter'?: number
-  readonly Plans?: readonly Plan[]
-}
-
-async function planOf(
-  { owner }: FreshSchema,
-  sent: Sent | undefined,
-  kind: 'custom' | 'generic',
-  running: '' | 'ANALYZE, ' = '',
-): Promise<Plan> {
-  if (sent === undefined) throw new Error('the store sent no such statement')
-  const client = await owner.connect()
-  try {
-    await client.query(`SET plan_cache_mode = force_${kind}_plan`)
-    await client.query('BEGIN')
-    const { rows } = await client.query({
-      name: 'asked',
-      text: `EXPLAIN (${running}FORMAT JSON) ${sent.text}`,
-      values: [...sent.values],
-    })
-    await client.query('ROLLBACK')
-    return rows[0]['QUERY PLAN'][0].Plan
-  } finally {
-    client.release(true)
-  }
-}
-
-/** How the plan gets at rows of tables. */
-function scansOf(plan: Plan): readonly string[] {
-  const { 'Node Type': node, 'Index Name': index, 'Relation Name': table } = plan
-  const inner = (plan.Plans ?? []).flatMap(scansOf)
-  if (!node.endsWith('Scan') || (index === undefined && table === undefined)) return inner
-  return [`${node} on ${index ?? table}`, ...inner]
-}
-
-function readInVain(plan: Plan): number {
-  return (plan['Rows Removed by Filter'] ?? 0) + (plan.Plans ?? []).reduce((sum, inner) => sum + readInVain(inner), 0)
 }

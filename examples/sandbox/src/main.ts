@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { isHapaxError } from 'hapax'
 import { addRoutes } from './routes.js'
-import { closeSandbox, openSandbox } from './sandbox.js'
+import { closeSandbox, openSandbox, startSandboxWorkers } from './sandbox.js'
 import { type Settings, StartRefused, settingsFrom } from './settings.js'
 import { stopOnSignal } from './stopping.js'
 import { webApp } from './web/web-app.js'
@@ -13,9 +13,12 @@ async function start(): Promise<void> {
   const sandbox = await openSandbox(settings)
   const app = webApp()
   addRoutes(app, sandbox)
-  stopOnSignal(app, () => closeSandbox(sandbox))
+  const workers = startSandboxWorkers(sandbox)
+  stopOnSignal(app, () => closeSandbox(sandbox, workers))
   await listen(app, settings)
   console.error(`database: ${sandbox.database.name}`)
+  if (sandbox.partners === undefined)
+    console.error('providers: none, so that payments are recorded and nobody is charged')
   console.log(`ready ${addressOf(app)}`)
   // To the supervisor, if there is one.
   process.send?.({ ready: addressOf(app) })

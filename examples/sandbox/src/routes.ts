@@ -1,19 +1,30 @@
-import type { FastifyInstance, RouteShorthandOptionsWithHandler } from 'fastify'
-import { createPayment } from './payments/create-payment.js'
-import { showPayment } from './payments/show-payment.js'
+import type { FastifyInstance } from 'fastify'
+import { addBankRoutes } from './bank/bank-routes.js'
+import { hearOfPayment, paymentResult } from './marketplace/airtm-news.js'
+import { hearOfEscrow } from './marketplace/escrow-news.js'
+import { marketplaceRoutes } from './marketplace/marketplace-routes.js'
+import { ledgerPage, usersPage } from './money/pages.js'
+import { notificationRoutes } from './notifications/notification-routes.js'
+import { escrowOf } from './partners/trustless-work.js'
+import { paymentRoutes } from './payments/payment-routes.js'
+import { rideRoutes } from './rides/ride-routes.js'
 import type { Sandbox } from './sandbox.js'
 import { contract, errors, keyState, openApi } from './web/idempotency-pages.js'
-import { Problem } from './web/problem.js'
+import { addPaths, type Path } from './web/path.js'
 import { processPage } from './web/process-page.js'
 import { providersPages } from './web/providers-pages.js'
+import { addWebhooks } from './webhooks/webhook-routes.js'
 
 /** Every path of the sandbox. */
 export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
   app.decorateRequest('tenant', '')
   const paths: readonly Path[] = [
-    ['POST', '/payments', createPayment(sandbox)],
-    // Plain characters only: what else a path may spell, a database may refuse.
-    ['GET', '/payments/:id(^[\\w-]+$)', showPayment(sandbox)],
+    ...paymentRoutes(sandbox),
+    ...rideRoutes(sandbox),
+    ...notificationRoutes(sandbox),
+    ...marketplaceRoutes(sandbox),
+    ['GET', '/users', usersPage(sandbox)],
+    ['GET', '/ledger', ledgerPage(sandbox)],
     ['GET', '/idempotency/policy', contract(sandbox)],
     ['GET', '/idempotency/openapi', openApi(sandbox)],
     ['GET', '/idempotency/errors', errors()],
@@ -25,27 +36,10 @@ export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
     ],
     ['GET', '/_sandbox/process', processPage()],
   ]
-  for (const [method, url, route] of paths) {
-    app.route({ ...route, method, url })
-    refuseOtherMethods(app, url, [method].flat())
-  }
-}
-
-type Path = readonly [method: Method | Method[], url: string, route: RouteShorthandOptionsWithHandler]
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
-
-/** Where Fastify would say that there is no such path. */
-function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly string[]): void {
-  const others = app.supportedMethods.filter((method) => !allowed.includes(method))
-  const refuse = async () => {
-    throw new Problem({
-      status: 405,
-      code: 'method_not_allowed',
-      title: 'This path does not know the method.',
-      detail: `Use ${allowed.join(', ')}.`,
-      headers: { Allow: allowed.join(', ') },
-    })
-  }
-  // Before the body, which nobody needs.
-  app.route({ method: others, url, onRequest: refuse, handler: refuse })
+  addPaths(app, paths)
+  addBankRoutes(app, sandbox)
+  addWebhooks(app, sandbox, {
+    airtm: { hear: hearOfPayment, resultOf: paymentResult },
+    trustlessWork: { hear: hearOfEscrow, resultOf: escrowOf },
+  })
 }

@@ -1,27 +1,46 @@
-import { type Engine, engine } from 'hapax'
+import { type Engine, engine, startWorkers, type Workers } from 'hapax'
 import type { Database, Transaction } from './database/database.js'
 import { postgresDatabase } from './database/postgres-database.js'
 import { sqliteDatabase } from './database/sqlite-database.js'
+import { seedUsers } from './money/users.js'
+import { outboxOf } from './outbox.js'
+import { type Partners, partnersAt } from './partners/partners.js'
+import { patienceOf } from './partners/patience.js'
 import type { DatabaseSettings, Settings } from './settings.js'
 
 /** What the routes are given. */
-export interface Sandbox extends Pick<Settings, 'delayMs' | 'lease' | 'providersUrl'> {
+export interface Sandbox extends Pick<Settings, 'delayMs' | 'lease' | 'providersUrl' | 'webhookSecrets'> {
   readonly hapax: Engine<Transaction>
   readonly database: Database
+  /** `undefined` where there are no providers: then payments are only recorded, and nothing else is done. */
+  readonly partners: Partners | undefined
 }
 
 /** Opens the database and creates what is missing. */
 export async function openSandbox({ database: where, ...rest }: Settings): Promise<Sandbox> {
   const database = await openDatabase(where)
-  const hapax = engine({ store: database.store })
+  const partners = rest.providersUrl === undefined ? undefined : partnersAt(rest.providersUrl, rest)
+  const outbox = partners === undefined ? {} : { effects: outboxOf(database, partners, rest) }
+  const hapax = engine({ store: database.store, ...outbox })
   // Whoever asked is told to retry; why, is for us.
   hapax.on('store_failed', ({ step, errorCode }) => console.error(`${errorCode}: the database failed to ${step}`))
   await hapax.open()
-  return { hapax, database, ...rest }
+  await seedUsers(database)
+  return { hapax, database, partners, ...rest }
 }
 
-/** Lets what is guarded finish within the engine's bound. */
-export async function closeSandbox({ hapax, database }: Sandbox): Promise<void> {
+/**
+ * Starts what finishes requests that nobody comes back for, once every operation is known. Where nobody is asked for
+ * anything there is nothing that could be left half-done.
+ */
+export function startSandboxWorkers(sandbox: Sandbox): Workers | undefined {
+  const { hapax, partners } = sandbox
+  return partners === undefined ? undefined : startWorkers({ hapax, effects: { lease: patienceOf(sandbox).lease } })
+}
+
+/** Lets what runs in the background and what is guarded finish, within the bounds of both. */
+export async function closeSandbox({ hapax, database }: Sandbox, workers: Workers | undefined): Promise<void> {
+  await workers?.stop()
   await hapax.close()
   await database.end()
 }

@@ -10,6 +10,8 @@ export interface Settings {
   readonly lease: `${number}s`
   /** Where the simulated providers are; `undefined` where there are none. */
   readonly providersUrl: string | undefined
+  /** What the partners sign their webhooks with. */
+  readonly webhookSecrets: { readonly airtm: string; readonly trustlessWork: string }
 }
 
 export type DatabaseSettings =
@@ -34,6 +36,10 @@ export function settingsFrom(environment: Readonly<Record<string, string | undef
     delayMs: wholeNumber('SANDBOX_DELAY_MS', 0, 0, 60_000),
     lease: `${wholeNumber('SANDBOX_LEASE_SECONDS', 30, 1, 300)}s`,
     providersUrl: providersUrlFrom(text('HAPAX_PROVIDERS_URL', '')),
+    webhookSecrets: {
+      airtm: text('AIRTM_WEBHOOK_SECRET', 'whsec_c2FuZGJveC1haXJ0bS13ZWJob29rLXNlY3JldA=='),
+      trustlessWork: text('TRUSTLESS_WORK_WEBHOOK_SECRET', 'whsec_sandbox_trustless_work'),
+    },
   }
 }
 

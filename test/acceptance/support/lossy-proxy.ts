@@ -3,18 +3,26 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { SandboxProcess } from '../../sandbox/sandbox-process.js'
 
-/** A network in front of a sandbox, which loses things by cutting the connection. */
-export interface LossyProxy {
-  readonly sandbox: SandboxProcess
+/** A network in front of a server, which loses things by cutting the connection. */
+export interface LossyNetwork {
+  readonly url: string
   /** Asked once for each request. */
   loses(plan: () => Loss): void
+  close(): void
 }
 
 /** What goes missing: a request before its first byte arrives, or an answer after the server has sent it. */
 export type Loss = 'request' | 'answer' | 'nothing'
 
-export async function lossyProxy(sandbox: SandboxProcess): Promise<LossyProxy> {
-  const target = new URL(sandbox.url)
+/** One in front of a sandbox, for as long as a test takes. */
+export async function lossyProxy(sandbox: SandboxProcess) {
+  const { url, loses, close } = await lossyNetwork(sandbox)
+  onTestFinished(close)
+  return { sandbox: { ...sandbox, url }, loses }
+}
+
+export async function lossyNetwork({ url }: { readonly url: string }): Promise<LossyNetwork> {
+  const target = new URL(url)
   let plan = (): Loss => 'nothing'
   const server = createServer((client) => {
     const upstream = connect({ host: target.hostname, port: Number(target.port) })
@@ -41,12 +49,12 @@ export async function lossyProxy(sandbox: SandboxProcess): Promise<LossyProxy> {
     }
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
   return {
-    sandbox: { ...sandbox, url: `http://127.0.0.1:${port}` },
+    url: `http://127.0.0.1:${port}`,
     loses(next) {
       plan = next
     },
+    close: () => void server.close(),
   }
 }

@@ -5,6 +5,8 @@
 export interface Task {
   /** Rows that it has changed for good. */
   writes: number
+  /** Of these, what landed when nobody waited for it any more, and what gave that back. */
+  excused: number
   /** How often it took a key. */
   claims: number
   /** What it changed of records that nobody but their holder may change. */
@@ -14,5 +16,5 @@ export interface Task {
 }
 
 export function newTask(): Task {
-  return { writes: 0, claims: 0, strayChanges: 0, refusedWith: undefined }
+  return { writes: 0, excused: 0, claims: 0, strayChanges: 0, refusedWith: undefined }
 }

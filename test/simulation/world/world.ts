@@ -49,6 +49,8 @@ export class World implements Ports {
   steps = 0
   /** On whose behalf everything runs until the next step: what follows from a call is done for whoever made it. */
   task: Task | undefined
+  /** Whether what happened last was on its way when its line broke: nobody hears of it. */
+  isAdrift = false
   readonly processes: Process[] = []
   readonly #options: WorldOptions
   #chooser: Chooser
@@ -104,6 +106,7 @@ export class World implements Ports {
       return this.#passed(timer)
     }
     this.task = chosen.task
+    this.isAdrift = chosen.call.process === ghost
     const ways = index < ready.length ? faultsFor(chosen.call, faults, isFirst(ready, index)) : (['cancel'] as const)
     const way = ways[chooser.how(ways.length)] ?? 'none'
     faults.take(way)
@@ -245,6 +248,7 @@ export class World implements Ports {
     this.time = Math.max(this.time, timer.at, process.frozenUntil)
     this.#timers.remove(timer)
     this.task = timer.task
+    this.isAdrift = false
     const passedMs = this.time - before
     if (passedMs > 0 && this.#chooser !== usual) this.trace.push(() => `${passedMs / 1_000} s pass`)
     if (this.#options.remembers) process.told = remembered(process.told, this.time, 'timer')

@@ -1,8 +1,8 @@
 import type { Store } from 'hapax'
 import type { CompiledQuery, Kysely } from 'kysely'
-import type { Tables } from '../payments/payments.js'
+import type { Tables } from './tables.js'
 
-/** The database with the payments and the records of Hapax. Whoever is given one does not know which it is. */
+/** The database with the business rows and the records of Hapax. Whoever is given one does not know which it is. */
 export interface Database {
   /** Says to people which one it is and where, without the password. */
   readonly name: string
@@ -25,3 +25,19 @@ export interface Result {
 }
 
 export type Row = Readonly<Record<string, unknown>>
+
+/** Where queries are built and run: on their own, or in a transaction. */
+export interface Rows {
+  readonly db: Kysely<Tables>
+  run(query: { compile(): CompiledQuery }): Promise<readonly Row[]>
+}
+
+/** Each query commits by itself. For reading, mostly. */
+export function rowsOf({ queries, query }: Database): Rows {
+  return { db: queries, run: async (built) => (await query(built.compile())).rows }
+}
+
+/** All queries commit together, or none does. */
+export function rowsIn({ queries }: Database, tx: Transaction): Rows {
+  return { db: queries, run: async (built) => (await tx.run(built.compile())).rows }
+}

@@ -10,9 +10,9 @@ import {
   PostgresQueryCompiler,
 } from 'kysely'
 import pg from 'pg'
-import { createPaymentsTable, type Tables } from '../payments/payments.js'
 import { StartRefused } from '../settings.js'
-import type { Database, Result } from './database.js'
+import type { Database, Result, Transaction } from './database.js'
+import { createTables, type Tables } from './tables.js'
 
 /** How long a connection, or the answer to a query, may take. */
 const patienceMs = 5_000
@@ -21,7 +21,7 @@ const goodbyeMs = 1_000
 
 /**
  * Connects to a PostgreSQL, which any number of sandboxes may share, and creates what is missing: the records of Hapax
- * in the schema `hapax`, the payments in the schema `sandbox`.
+ * in the schema `hapax`, the business rows in the schema `sandbox`.
  */
 export async function postgresDatabase(url: string): Promise<Database> {
   const name = nameOf(url)
@@ -35,17 +35,23 @@ export async function postgresDatabase(url: string): Promise<Database> {
     // Because this is a sandbox. A service runs `npx hapax migrate` when it is deployed, with a role that may do so.
     await migratePostgres({ pool })
     await store.open()
-    await createPayments(pool, queries)
+    await createSandbox(pool, queries)
   } catch (error) {
     throw isHapaxError(error) ? new StartRefused(`${error.message} DATABASE_URL leads to ${name}.`) : error
   }
-  // What else hands out a transaction is not used here.
-  const { single: _single, effects: _effects, inbox: _inbox, ...records } = store
   return {
     name,
     store: {
-      ...records,
-      transaction: (claim, body) => store.transaction(claim, (client) => body({ run: (query) => run(client, query) })),
+      ...store,
+      // Whatever hands out a transaction hands out one that looks the same on both databases.
+      transaction: (claim, body) => store.transaction(claim, (client) => body(transactionOn(client))),
+      single: (reservation, body, joins) =>
+        store.single(reservation, ({ tx, ...at }) => body({ ...at, tx: transactionOn(tx) }), joins),
+      inbox: { ...store.inbox, receive: (event, body) => store.inbox.receive(event, (tx) => body(transactionOn(tx))) },
+      effects: {
+        ...store.effects,
+        apply: (claim, result, body) => store.effects.apply(claim, result, (tx) => body(transactionOn(tx))),
+      },
     },
     queries,
     query: (query) => run(pool, query),
@@ -69,10 +75,15 @@ function nameOf(connectionString: string): string {
 }
 
 /** Statements that are sent together are one transaction. Of nodes that start at once, the lock lets one after another. */
-async function createPayments(pool: pg.Pool, queries: Kysely<Tables>): Promise<void> {
+async function createSandbox(pool: pg.Pool, queries: Kysely<Tables>): Promise<void> {
   const lock = `SELECT pg_advisory_xact_lock(hashtext('hapax sandbox'))`
-  const statements = [lock, 'CREATE SCHEMA IF NOT EXISTS sandbox', createPaymentsTable(queries).sql]
+  const tables = createTables(queries).map(({ sql }) => sql)
+  const statements = [lock, 'CREATE SCHEMA IF NOT EXISTS sandbox', ...tables]
   await run(pool, { sql: statements.join('; '), parameters: [] })
+}
+
+function transactionOn(client: pg.PoolClient): Transaction {
+  return { run: (query) => run(client, query) }
 }
 
 async function run(

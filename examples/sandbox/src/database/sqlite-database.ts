@@ -2,18 +2,18 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqliteStore } from 'hapax/sqlite'
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import { createPaymentsTable, type Tables } from '../payments/payments.js'
 import { StartRefused } from '../settings.js'
 import type { Database } from './database.js'
+import { createTables, type Tables } from './tables.js'
 
-/** Opens the file in the data directory and creates what is missing. The payments use the store's own connection. */
+/** Opens the file in the data directory and creates what is missing. The business rows use the store's own connection. */
 export async function sqliteDatabase(dataDir: string): Promise<Database> {
   createDirectory(dataDir)
   const path = join(dataDir, 'hapax.db')
   const store = sqliteStore({ path })
   const queries = sqliteQueries()
   await store.open()
-  await store.query(createPaymentsTable(queries))
+  for (const table of createTables(queries)) await store.query(table)
   return { name: `SQLite, ${path}`, store, queries, query: store.query, async end() {} }
 }
 

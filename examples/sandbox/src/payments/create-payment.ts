@@ -1,47 +1,79 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
-import type { FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify'
+import type { RouteShorthandOptionsWithHandler } from 'fastify'
 import { guard } from 'hapax/fastify'
+import type { Partners } from '../partners/partners.js'
+import { patienceOf } from '../partners/patience.js'
+import { meaningOf } from '../partners/provider.js'
 import type { Sandbox } from '../sandbox.js'
+import { repliedProblem } from '../web/problem.js'
 import { authenticate, tenantOf } from '../web/tenant.js'
 import { bodyLimit } from '../web/web-app.js'
-import { type PaymentRequest, paymentRequestOf } from './payment-request.js'
-import { insertPayment, type Payment } from './payments.js'
-import { shown } from './show-payment.js'
+import { heldBack } from './held-back.js'
+import { type PaymentRequest, readPayment } from './payment-request.js'
+import { insertPayment, type Payment, setPaymentStatus, shownPayment } from './payments.js'
 
-/** POST /payments. Who asks and what for is settled before the key is looked at. */
-export function createPayment({ hapax, database, delayMs, lease }: Sandbox): RouteShorthandOptionsWithHandler {
-  const policy = {
-    name: 'payments.create',
-    retention: '24h',
-    lease,
-    // The only effect of a payment is one transaction of this database. A crash rolls it back, so that a retry may
-    // simply run.
-    onCrash: 'retry',
-  } as const
+interface PaymentInput {
+  readonly tenant: string
+  readonly payment: PaymentRequest
+}
+
+/**
+ * POST /payments. Who asks and what for is settled before the key is looked at. The row is there before the card is
+ * charged, so that no charge is without one.
+ */
+export function createPayment(sandbox: Sandbox, { card }: Partners): RouteShorthandOptionsWithHandler {
+  const { hapax, database, delayMs } = sandbox
+  const { lease, timeout } = patienceOf(sandbox)
+  const db = database.queries
+
+  const operation = hapax.operation(
+    'payments.create',
+    { version: 1, retention: '24h', lease },
+    async (work, { tenant, payment: asked }: PaymentInput) => {
+      await heldBack(delayMs, work.signal)
+      const payment: Payment = await work.transaction('payment_created', async ({ tx }) => {
+        const id = `pay_${randomUUID()}`
+        const pending: Payment = { ...asked, id, tenant, status: 'pending', createdAt: new Date().toISOString() }
+        await tx.run(insertPayment(db, pending))
+        return pending
+      })
+      const { id, amountCents, currency } = payment
+      const charge = await work.call('charged', {
+        run: ({ key, signal }) => card.charge({ reference: id, amountCents, currency }, { key, signal }),
+        // We do not rely on its memory of keys here. A call whose answer was lost is unknown, until the processor has
+        // said what became of it; nothing is sent again before.
+        lookup: ({ key }) => card.find(key),
+        classify: meaningOf,
+        timeout,
+      })
+      return work.commit(async ({ tx }) => {
+        await tx.run(setPaymentStatus(db, id, charge.status))
+        if (charge.status === 'declined') return repliedProblem(declined(id))
+        const body = shownPayment({ ...payment, status: charge.status })
+        return { status: 201, body, headers: { Location: `/payments/${id}` } }
+      })
+    },
+  )
   return guard(
     hapax,
-    { ...policy, scope: tenantOf, methods: ['POST'], bodyLimit, statusAt: '/idempotency/status' },
     {
-      onRequest: authenticate,
-      preValidation: readPayment,
-      async handler({ work, body, tenant }, reply) {
-        if (delayMs > 0)
-          await delay(delayMs, undefined, { signal: work.signal }).catch(() => work.signal.throwIfAborted())
-        const id = `pay_${randomUUID()}`
-        const asked = body as PaymentRequest
-        const payment: Payment = { ...asked, id, tenant, status: 'created', createdAt: new Date().toISOString() }
-        return work.commit(async ({ tx }) => {
-          await tx.run(insertPayment(database.queries, payment))
-          reply.code(201).header('Location', `/payments/${id}`)
-          return shown(payment)
-        })
-      },
+      operation,
+      input: ({ tenant, body }) => ({ tenant, payment: body as PaymentRequest }),
+      scope: tenantOf,
+      methods: ['POST'],
+      bodyLimit,
+      statusAt: '/idempotency/status',
     },
+    { onRequest: authenticate, preValidation: readPayment },
   )
 }
 
-/** A hook: the handler is given a payment, or is not called. */
-async function readPayment(request: FastifyRequest): Promise<void> {
-  request.body = paymentRequestOf(request.body)
+/** An answer like any other: it is kept, and a retry gets it again. */
+function declined(id: string) {
+  return {
+    status: 402,
+    code: 'card_declined',
+    title: 'The card was declined.',
+    detail: `Nothing was charged; see /payments/${id}. To try again, use a new key.`,
+  }
 }

@@ -1,4 +1,4 @@
-import type { CompiledQuery, Kysely } from 'kysely'
+import type { CompiledQuery, ExpressionBuilder, Kysely } from 'kysely'
 import type { PaymentRequest } from './payment-request.js'
 
 /** The sandbox's own table, as queries that are built once and run on SQLite and PostgreSQL alike. */
@@ -6,12 +6,13 @@ import type { PaymentRequest } from './payment-request.js'
 export interface Payment extends PaymentRequest {
   readonly id: string
   readonly tenant: string
-  readonly status: 'created'
+  /** `created` where there is no card processor; otherwise `pending` until it has answered. */
+  readonly status: 'created' | 'pending' | 'succeeded' | 'declined'
   /** ISO 8601, in UTC. */
   readonly createdAt: string
 }
 
-export interface Tables {
+export interface PaymentTables {
   payments: PaymentRow
 }
 
@@ -27,7 +28,7 @@ interface PaymentRow {
   created_at: string
 }
 
-export function createPaymentsTable(db: Kysely<Tables>): CompiledQuery {
+export function createPaymentsTable(db: Kysely<PaymentTables>): CompiledQuery {
   return db.schema
     .createTable('payments')
     .ifNotExists()
@@ -42,7 +43,7 @@ export function createPaymentsTable(db: Kysely<Tables>): CompiledQuery {
     .compile()
 }
 
-export function insertPayment(db: Kysely<Tables>, payment: Payment): CompiledQuery {
+export function insertPayment(db: Kysely<PaymentTables>, payment: Payment): CompiledQuery {
   const { id, tenant, customerId, amountCents, currency, metadata, status, createdAt } = payment
   return db
     .insertInto('payments')
@@ -59,8 +60,31 @@ export function insertPayment(db: Kysely<Tables>, payment: Payment): CompiledQue
     .compile()
 }
 
+export function setPaymentStatus(db: Kysely<PaymentTables>, id: string, status: Payment['status']): CompiledQuery {
+  return db.updateTable('payments').set({ status }).where('id', '=', id).compile()
+}
+
+/** The last one first, from behind `after` on. */
+export function listPayments(
+  db: Kysely<PaymentTables>,
+  tenant: string,
+  limit: number,
+  after: string | undefined,
+): CompiledQuery {
+  const mine = db.selectFrom('payments').selectAll().where('tenant', '=', tenant)
+  const rest = after === undefined ? mine : mine.where(isBehind(db, after))
+  return rest.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).compile()
+}
+
+/** Several may be of the same millisecond, and their ids are random. */
+function isBehind(db: Kysely<PaymentTables>, after: string) {
+  const time = db.selectFrom('payments').select('created_at').where('id', '=', after)
+  return ({ eb, or, and }: ExpressionBuilder<PaymentTables, 'payments'>) =>
+    or([eb('created_at', '<', time), and([eb('created_at', '=', time), eb('id', '<', after)])])
+}
+
 /** Asks for the tenant too: to everybody else the payment does not exist. */
-export function findPayment(db: Kysely<Tables>, tenant: string, id: string): CompiledQuery {
+export function findPayment(db: Kysely<PaymentTables>, tenant: string, id: string): CompiledQuery {
   return db.selectFrom('payments').selectAll().where('tenant', '=', tenant).where('id', '=', id).compile()
 }
 
@@ -76,4 +100,9 @@ export function paymentOf(row: Readonly<Record<string, unknown>>): Payment {
     status: row.status as Payment['status'],
     createdAt: String(row.created_at),
   }
+}
+
+/** A payment as clients see it. */
+export function shownPayment({ id, customerId, amountCents, currency, metadata, status, createdAt }: Payment) {
+  return { id, customerId, amountCents, currency, metadata, status, createdAt }
 }

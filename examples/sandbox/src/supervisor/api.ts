@@ -11,7 +11,7 @@ export interface Api {
 }
 
 /** Longer than the API gives itself. */
-const endWithinMs = 15_000
+const endWithinMs = 20_000
 
 /** Keeps the API running until `stopping`. Where it first served it serves again. */
 export function keepApi(providers: Providers, stopping: AbortSignal): Api {

@@ -1,18 +1,29 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { isHapaxError } from 'hapax'
+import { ProviderFailed } from '../partners/provider.js'
 import { mediaTypeUnsupported, Problem, type ProblemDetails, sendProblem } from './problem.js'
 
 /** Whatever goes wrong ends here and is told in one shape. What is our fault is logged, and stops nothing. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return sendProblem(reply, toldOf(error, request))
+}
+
+/** What to tell the client. */
+export function toldOf(error: unknown, request: FastifyRequest): ProblemDetails {
   const problem = detailsOf(error, request)
-  if (problem.status >= 500) console.error(`${problem.code}:`, isHapaxError(error) ? error.message : error)
-  return sendProblem(reply, problem)
+  if (problem.status >= 500) console.error(`${problem.code}:`, isExpected(error) ? error.message : error)
+  return problem
 }
 
 export function answerNotFound(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const detail =
-    'The sandbox knows POST /payments and GET /payments/{id}, and tells of its keys at GET /idempotency/policy.'
+    'The sandbox knows /payments, /rides, /notifications and /sb/v1/withdraw, and tells of its keys at GET /idempotency/policy.'
   return sendProblem(reply, { status: 404, code: 'not_found', title: 'There is nothing here.', detail })
+}
+
+/** Something outside of this process: where it was thrown tells nobody anything. */
+function isExpected(error: unknown): error is Error {
+  return isHapaxError(error) || error instanceof ProviderFailed
 }
 
 const again = 'Send the same request again in a moment.'
@@ -21,6 +32,8 @@ function detailsOf(error: unknown, { raw }: FastifyRequest): ProblemDetails {
   if (error instanceof Problem) return error.details
   if (isHapaxError(error) && error.retryable)
     return { status: 503, code: error.code, title: 'The database does not answer.', detail: again, retryAfter: 1 }
+  if (error instanceof ProviderFailed)
+    return { status: 502, code: 'provider_failed', title: 'A provider did not answer.', detail: again, retryAfter: 1 }
   if (raw.destroyed && !raw.complete) return incomplete
   return (
     refusedByFastify(error) ?? { status: 500, code: 'internal_error', title: 'The sandbox has a bug.', detail: again }

@@ -1,6 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { mediaTypeUnsupported, Problem } from './problem.js'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether a request may name a media type and send nothing of it, as some clients do who have nothing to say. */
+    readonly emptyBody?: 'allowed'
+  }
+}
+
 /** JSON in UTF-8, as it is: everything else is refused, where Fastify would mend what is not UTF-8, or read text too. */
 export function readJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -9,6 +16,7 @@ export function readJsonOnly(app: FastifyInstance): void {
     { parseAs: 'buffer' },
     async (request: FastifyRequest, bytes: Buffer) => {
       if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') throw mediaTypeUnsupported()
+      if (bytes.byteLength === 0 && request.routeOptions.config.emptyBody === 'allowed') return undefined
       try {
         return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
       } catch (cause) {

@@ -26,19 +26,29 @@ export class Problem extends Error {
 
 /** The shape is that of the problems which Hapax itself sends, so that a client needs to know one only. */
 export function written(problem: ProblemDetails): { headers: Record<string, string>; body: string } {
-  const { status, code, title, detail, retryAfter, headers } = problem
-  // What Hapax knows, its page explains.
-  const type = code in catalogue ? `/idempotency/errors#${code}` : `urn:problem-type:sandbox:${code}`
-  const retryable = retryAfter !== undefined
+  const { retryAfter, headers } = problem
   return {
     headers: {
-      'Content-Type': 'application/problem+json',
+      ...mediaType,
       'Cache-Control': 'no-store',
-      ...(retryable && { 'Retry-After': String(retryAfter) }),
+      ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
       ...headers,
     },
-    body: JSON.stringify({ type, title, status, detail, code, retryable, retry_after: retryAfter }),
+    body: JSON.stringify(membersOf(problem)),
   }
+}
+
+/** The same as the reply of an operation, which is kept. */
+export function repliedProblem(problem: ProblemDetails) {
+  return { status: problem.status, headers: mediaType, body: membersOf(problem) }
+}
+
+const mediaType = { 'Content-Type': 'application/problem+json' }
+
+function membersOf({ status, code, title, detail, retryAfter }: ProblemDetails) {
+  // What Hapax knows, its page explains.
+  const type = code in catalogue ? `/idempotency/errors#${code}` : `urn:problem-type:sandbox:${code}`
+  return { type, title, status, detail, code, retryable: retryAfter !== undefined, retry_after: retryAfter }
 }
 
 export function sendProblem(reply: FastifyReply, problem: ProblemDetails): FastifyReply {

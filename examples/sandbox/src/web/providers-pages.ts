@@ -23,17 +23,18 @@ export function providersPages({ providersUrl }: Sandbox): RouteShorthandOptions
 }
 
 async function ask(providersUrl: string | undefined, { method, url, body }: FastifyRequest): Promise<Response> {
-  if (providersUrl === undefined) throw absent('Start the sandbox with `npm start`, or give HAPAX_PROVIDERS_URL.')
+  if (providersUrl === undefined)
+    throw providersAbsent('Start the sandbox with `npm start`, or give HAPAX_PROVIDERS_URL.')
   const content = body === undefined ? {} : { body: JSON.stringify(body) }
   const signal = AbortSignal.timeout(answerWithinMs)
   try {
     return await fetch(new URL(url, providersUrl), { method, signal, redirect: 'error', ...content })
   } catch (cause) {
-    throw absent('They are started again when they have ended: ask again in a moment.', cause)
+    throw providersAbsent('They are started again when they have ended: ask again in a moment.', cause)
   }
 }
 
-function absent(detail: string, cause?: unknown): Problem {
+export function providersAbsent(detail: string, cause?: unknown): Problem {
   const title = 'The simulated providers do not answer.'
   return new Problem({ status: 503, code: 'providers_unavailable', title, detail, retryAfter: 1 }, cause)
 }

@@ -16,9 +16,14 @@ const tenants = new Map([
 /** A hook: a request goes on once it is known who is asking. On a replay too, since it stands before the guard. */
 export async function authenticate(request: FastifyRequest): Promise<void> {
   const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1]
-  const tenant = tenants.get(token ?? '')
+  const tenant = tenantWith(token)
   if (tenant === undefined) throw unauthenticated(token)
   request.tenant = tenant
+}
+
+/** Whose token it is. */
+export function tenantWith(token: string | undefined): string | undefined {
+  return tenants.get(token ?? '')
 }
 
 /** A key belongs to the tenant of the token, never to anything that the request says about itself. */

@@ -1,0 +1,48 @@
+import type { RouteShorthandOptionsWithHandler } from 'fastify'
+import { profiles } from 'hapax'
+import { guard } from 'hapax/fastify'
+import type { Sandbox } from '../sandbox.js'
+import { tenantOf } from '../web/tenant.js'
+import { bodyLimit } from '../web/web-app.js'
+import { authenticateClient } from './bank-client.js'
+import { withdrawalNow } from './show-withdrawal.js'
+import { readWithdrawal, type WithdrawalRequest } from './withdrawal-request.js'
+import { insertWithdrawal, newWithdrawal, shownWithdrawal } from './withdrawals.js'
+
+/**
+ * POST /sb/v1/withdraw. It is `pending` when it is answered, and a worker has the bank pay it out. A retry is answered how
+ * it stands by then, as Finastra's standard has it, and never makes another one.
+ */
+export function withdraw({ hapax, database, lease }: Sandbox): RouteShorthandOptionsWithHandler {
+  // All that the handler does is one commit. A crash rolls it back, so that a retry may simply run.
+  const policy = { name: 'bank.withdraw', retention: '24h', lease, onCrash: 'retry' } as const
+  return guard(
+    hapax,
+    {
+      ...policy,
+      profile: profiles.finastra,
+      scope: tenantOf,
+      methods: ['POST'],
+      bodyLimit,
+      currentState: ({ body }, { tenant }) => withdrawalNow(database, tenant, idIn(body)),
+    },
+    {
+      onRequest: authenticateClient,
+      preValidation: readWithdrawal,
+      handler: ({ work, body, tenant }, reply) =>
+        work.commit(async ({ tx, effect }) => {
+          const withdrawal = newWithdrawal(tenant, body as WithdrawalRequest)
+          const { id, amount, currency, customer, description } = withdrawal
+          await tx.run(insertWithdrawal(database.queries, withdrawal))
+          effect('bank.withdraw', { reference: id, amount, currency, customer, description })
+          reply.code(201).header('Location', `/sb/v1/withdrawals/${id}`)
+          return shownWithdrawal(withdrawal)
+        }),
+    },
+  )
+}
+
+/** Out of what the first request was answered. */
+function idIn(body: Uint8Array): string {
+  return JSON.parse(new TextDecoder().decode(body)).id
+}

@@ -1,0 +1,43 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { toldOf } from '../web/errors.js'
+import { Problem } from '../web/problem.js'
+
+/** Whatever goes wrong here is told in the marketplace's own shape, as its profile tells of keys. */
+export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { status, code, detail, retryAfter, headers = {} } = toldOf(error, request)
+  return reply
+    .code(status)
+    .headers({ 'Cache-Control': 'no-store', ...headers })
+    .headers(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) })
+    .send(errorBody(code, detail))
+}
+
+export function errorBody(code: string, message: string) {
+  return { error: { code: code.toUpperCase(), message } }
+}
+
+/** A refusal as the answer of an operation, which is kept. */
+export function keptReply({ details: { status, code, detail } }: Problem) {
+  return { status, body: errorBody(code, detail) }
+}
+
+export function invalid(detail: string): Problem {
+  return new Problem({ status: 400, code: 'request_invalid', title: 'The request is not valid.', detail })
+}
+
+/** To everybody but its tenant it does not exist. */
+export function notFound(what: 'user' | 'order' | 'escrow' | 'dispute' | 'topup' | 'withdrawal'): Problem {
+  const detail = `There is no such ${what}. Check the id; it is only shown to the tenant that it belongs to.`
+  return new Problem({ status: 404, code: `${what}_not_found`, title: `There is no such ${what}.`, detail })
+}
+
+/** What is asked for cannot be done with it as it is. */
+export function conflict(code: string, detail: string): Problem {
+  return new Problem({ status: 409, code, title: 'It is not in a state for this.', detail })
+}
+
+/** Another request is at it, and takes its time. The same request again finds out how that ended. */
+export function busy(): Problem {
+  const detail = 'Another request is moving this order. Send the same request again in a moment.'
+  return new Problem({ status: 409, code: 'order_busy', title: 'The order is busy.', detail, retryAfter: 1 })
+}

@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { recordsOf } from './database.js'
+import {
+  balanceOf,
+  buyer,
+  escrowCalls,
+  expectBalanced,
+  fault,
+  get,
+  orderAfter,
+  payments,
+  post,
+  type Sent,
+  seller,
+  topup,
+  untilStatus,
+  withdrawal,
+} from './marketplace-client.js'
+import type { Answer } from './payment-client.js'
+import { tell } from './providers-process.js'
+import type { SandboxProcess } from './sandbox-process.js'
+import { apiOf, startSupervised, untilRestarted } from './supervised-sandbox.js'
+
+/** Partners that do not answer, and an API that is killed: what was asked for is done once, and the retry hears of it. */
+
+let sandbox: SandboxProcess
+beforeAll(async () => {
+  // So that a call gives up after two seconds.
+  sandbox = await startSupervised({ env: { SANDBOX_LEASE_SECONDS: '3' } })
+})
+afterEach(async () => {
+  await tell(sandbox, 'DELETE', '/_providers/faults')
+  await expectBalanced(sandbox)
+})
+
+/** Sends the same until it is answered, as a client does that was told to come back. */
+function untilAnswered(path: string, sent: Sent): Promise<Answer> {
+  const retry = async () => {
+    const answer = await post(sandbox, path, sent)
+    expect([answer.text, answer.status < 300]).toEqual([answer.text, true])
+    return answer
+  }
+  return vi.waitFor(retry, { timeout: 20_000, interval: 200 })
+}
+
+describe('Trustless Work, which honours keys', () => {
+  test.for(['timeout_after_effect', 'error_500_after_effect', 'reset'] as const)(
+    'funds an escrow once, though its answer was lost by %s, and the retry gets the one answer',
+    async (mode) => {
+      const id = await orderAfter(sandbox, 'escrow')
+      await fault(sandbox, { provider: 'trustless-work', operation: 'fund', mode })
+      const sent = { key: randomUUID() }
+      const lost = await post(sandbox, `/orders/${id}/escrow/fund`, sent)
+      expect(lost.status).toBeGreaterThanOrEqual(409)
+      expect(lost.json).toMatchObject({ error: { code: expect.any(String), message: expect.any(String) } })
+      const answer = await untilAnswered(`/orders/${id}/escrow/fund`, sent)
+      expect(answer.json).toMatchObject({ id, status: 'ESCROW_FUNDED' })
+      expect((await post(sandbox, `/orders/${id}/escrow/fund`, sent)).text).toBe(answer.text)
+      expect(await escrowCalls(sandbox, id)).toEqual({ create: 1, fund: 1 })
+    },
+  )
+
+  test('while it is in doubt the order is ESCROW_FUNDING, and another key does not fund it a second time', async () => {
+    const id = await orderAfter(sandbox, 'escrow')
+    await fault(sandbox, { provider: 'trustless-work', operation: 'fund', mode: 'timeout_after_effect' })
+    const first = post(sandbox, `/orders/${id}/escrow/fund`)
+    await untilStatus(sandbox, `/orders/${id}`, 'ESCROW_FUNDING')
+    const second = await untilAnswered(`/orders/${id}/escrow/fund`, { key: randomUUID() })
+    expect(second.json.status).toBe('ESCROW_FUNDED')
+    await first
+    expect(await escrowCalls(sandbox, id)).toEqual({ create: 1, fund: 1 })
+  })
+
+  test('declines, which is an answer: it is kept, the order is as before, and another key may try again', async () => {
+    const id = await orderAfter(sandbox, 'escrow')
+    await fault(sandbox, { provider: 'trustless-work', operation: 'fund', mode: 'decline' })
+    const sent = { key: randomUUID() }
+    const declined = await post(sandbox, `/orders/${id}/escrow/fund`, sent)
+    expect(declined).toMatchObject({ status: 402, json: { error: { code: 'PARTNER_DECLINED' } } })
+    expect((await post(sandbox, `/orders/${id}/escrow/fund`, sent)).text).toBe(declined.text)
+    expect((await get(sandbox, `/orders/${id}`)).json.status).toBe('ESCROW_CREATING')
+    expect((await post(sandbox, `/orders/${id}/escrow/fund`)).json.status).toBe('ESCROW_FUNDED')
+  })
+
+  test('is asked by nobody but the resumer, once the API was killed in a release and its client has gone', async () => {
+    const id = await orderAfter(sandbox, 'escrow/fund')
+    const before = Number(await balanceOf(sandbox, seller))
+    await fault(sandbox, { provider: 'trustless-work', operation: 'release', mode: 'slow', ms: 1_500 })
+    const { pid } = await apiOf(sandbox)
+    const gone = post(sandbox, `/orders/${id}/release`).catch(() => 'gone')
+    await vi.waitFor(async () => expect(await escrowCalls(sandbox, id)).toMatchObject({ release: 1 }), 5_000)
+    process.kill(pid, 'SIGKILL')
+    expect(await gone).toBe('gone')
+    await untilRestarted(sandbox, pid)
+    await vi.waitFor(async () => expect((await get(sandbox, `/orders/${id}`)).json.status).toBe('RELEASED'), {
+      timeout: 20_000,
+      interval: 100,
+    })
+    expect(await escrowCalls(sandbox, id)).toEqual({ create: 1, fund: 1, release: 1 })
+    expect(Number(await balanceOf(sandbox, seller)) - before).toBeCloseTo(100, 5)
+  })
+})
+
+describe('Airtm, which honours none', () => {
+  test('was asked for a top-up and gave no answer: the key is unknown until its webhook settles it', async () => {
+    const before = Number(await balanceOf(sandbox, buyer))
+    await fault(sandbox, { provider: 'airtm', operation: 'payin', mode: 'timeout_after_effect' })
+    // Whoever asks Airtm what became of it hears nothing.
+    await fault(sandbox, { provider: 'airtm', operation: 'lookup', mode: 'reset', times: 1_000 })
+    const sent = { key: randomUUID(), body: topup }
+    const lost = await post(sandbox, '/topups', sent)
+    expect(lost).toMatchObject({ status: 409, json: { error: { code: 'OUTCOME_UNKNOWN' } } })
+    const answer = await untilAnswered('/topups', sent)
+    expect(answer.json).toMatchObject({ status: 'PENDING', confirmation_uri: expect.stringMatching(/^https:/) })
+    const { topup_id } = answer.json
+    await untilStatus(sandbox, `/topups/${topup_id}`, 'CONFIRMED')
+    expect(await payments(sandbox, topup_id)).toHaveLength(1)
+    expect(Number(await balanceOf(sandbox, buyer)) - before).toBeCloseTo(25, 5)
+  })
+
+  test('never got it: the lookup says so, and the payment is made once', async () => {
+    await fault(sandbox, { provider: 'airtm', operation: 'payin', mode: 'timeout_before' })
+    const sent = { key: randomUUID(), body: topup }
+    expect((await post(sandbox, '/topups', sent)).status).toBe(409)
+    expect(recordsOf(sandbox.dataDir, sent.key)).toMatchObject([{ status: 'unknown' }])
+    const { json } = await untilAnswered('/topups', sent)
+    expect(await payments(sandbox, json.topup_id)).toHaveLength(1)
+  })
+
+  test('sends a withdrawal once, though its answer was lost, and the retry hears of it', async () => {
+    const { id } = (await post(sandbox, '/withdrawals', { body: withdrawal })).json
+    await fault(sandbox, { provider: 'airtm', operation: 'payout', mode: 'timeout_after_effect' })
+    const sent = { key: randomUUID() }
+    expect((await post(sandbox, `/withdrawals/${id}/commit`, sent)).status).toBe(409)
+    expect((await untilAnswered(`/withdrawals/${id}/commit`, sent)).json).toMatchObject({ id, status: 'PROCESSING' })
+    await untilStatus(sandbox, `/withdrawals/${id}`, 'COMPLETED')
+    expect(await payments(sandbox, id)).toHaveLength(1)
+  })
+
+  test('fails to deliver a withdrawal, or declines it: the money is its owner’s again', async () => {
+    const before = await balanceOf(sandbox, buyer)
+    const failing = { ...withdrawal, destination: { ref: 'fail_17' } }
+    const { id } = (await post(sandbox, '/withdrawals', { body: failing })).json
+    await post(sandbox, `/withdrawals/${id}/commit`)
+    await untilStatus(sandbox, `/withdrawals/${id}`, 'FAILED')
+    expect(await balanceOf(sandbox, buyer)).toBe(before)
+
+    const declined = (await post(sandbox, '/withdrawals', { body: withdrawal })).json.id
+    await fault(sandbox, { provider: 'airtm', operation: 'payout', mode: 'decline' })
+    expect((await post(sandbox, `/withdrawals/${declined}/commit`)).status).toBe(402)
+    expect((await get(sandbox, `/withdrawals/${declined}`)).json.status).toBe('FAILED')
+    expect(await balanceOf(sandbox, buyer)).toBe(before)
+    expect(await payments(sandbox, declined)).toEqual([])
+  })
+})
