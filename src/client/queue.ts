@@ -73,6 +73,23 @@ export function durableQueue(options: QueueOptions): DurableQueue {
     return operation
   }
 
+  /**
+   * The operation that the queue has under a key of the caller's. It stays what it is: its age counts from its first sending,
+   * and another request under its key would take its place.
+   */
+  async function found(request: SealedRequest, key: string): Promise<QueuedOperation | undefined> {
+    const operation = (await storage.list()).find((stored) => stored.key === key)
+    if (operation === undefined) return undefined
+    if (!isOf(operation, request)) throw new ClientError('key_reused', undefined, { key })
+    const failed = operation.failed ?? (isOld(operation) ? 'key_expired' : undefined)
+    if (failed !== undefined) throw new ClientError(failed, undefined, { key })
+    return operation
+  }
+
+  function isOld({ createdAt }: QueuedOperation): boolean {
+    return settings.clock.now() - createdAt > maxAgeMs
+  }
+
   async function delivered(operation: QueuedOperation, call: CallOptions, signal?: AbortSignal): Promise<Response> {
     const { key, url, method, headers, body, credentials, redirect } = operation
     underWay.add(key)
@@ -100,7 +117,7 @@ export function durableQueue(options: QueueOptions): DurableQueue {
 
   async function resumed(operation: QueuedOperation): Promise<Resumed> {
     try {
-      if (settings.clock.now() - operation.createdAt > maxAgeMs) {
+      if (isOld(operation)) {
         await storage.put({ ...operation, failed: 'key_expired' })
         throw new ClientError('key_expired', undefined, { key: operation.key })
       }
@@ -126,9 +143,12 @@ export function durableQueue(options: QueueOptions): DurableQueue {
   return {
     async send(input, init, call = {}) {
       const request = await sealedRequest(input, init)
-      const key = keyOf(request, call, settings)?.value
+      const key = keyOf(request, call, settings)
       if (key === undefined) return send(input, init, call)
-      return delivered(await kept(request, key, call.note), call, request.signal)
+      // What was given up before it began is not stored either.
+      request.signal?.throwIfAborted()
+      const stored = key.chosen ? await found(request, key.value) : undefined
+      return delivered(stored ?? (await kept(request, key.value, call.note)), call, request.signal)
     },
     resume() {
       pass ??= passed().finally(() => {
@@ -139,6 +159,12 @@ export function durableQueue(options: QueueOptions): DurableQueue {
     list: () => storage.list(),
     discard: (key) => storage.remove(key),
   }
+}
+
+function isOf(operation: QueuedOperation, { method, url, body }: SealedRequest): boolean {
+  const [stored, asked] = [operation.body ?? [], new Uint8Array(body ?? new ArrayBuffer(0))]
+  const isSameBody = stored.length === asked.length && asked.every((byte, index) => byte === stored[index])
+  return operation.method === method && operation.url === url && isSameBody
 }
 
 /** The same request can never do better. */

@@ -61,6 +61,40 @@ describe.each([
     expect(await queue.list()).toEqual([])
   })
 
+  test('keeps an operation whose key comes with another request, and refuses that one', async () => {
+    const { queue, sent } = queueOn(storage, [reset(), reset()])
+    await codeOf(queue.send(url, post, { key: 'order-17' }))
+    const other = queueOn(storage, [reply(201)])
+    expect(await codeOf(other.queue.send(url, { ...post, body: '{"cents":99900}' }, { key: 'order-17' }))).toBe(
+      'key_reused',
+    )
+    expect([sent.length, other.sent.length]).toEqual([2, 0])
+    const stored = await queue.list()
+    expect(stored.map(({ body, failed }) => [Buffer.from(body ?? []).toString(), failed])).toEqual([
+      [post.body, undefined],
+    ])
+  })
+
+  test('goes on with an operation whose key comes again, and does not make it young', async () => {
+    const first = queueOn(storage, [reset(), reset()])
+    await codeOf(first.queue.send(url, post, { key: 'order-17' }))
+    const [stored] = await storage.list()
+    const late = queueOn(storage, [reply(201)], { maxAge: '1h' })
+    await storage.put({ ...stored, createdAt: late.clock.now() - 3_600_001 } as NonNullable<typeof stored>)
+    expect(await codeOf(late.queue.send(url, post, { key: 'order-17' }))).toBe('key_expired')
+    expect(late.sent).toHaveLength(0)
+    await storage.put({ ...stored, createdAt: late.clock.now() - 3_599_999 } as NonNullable<typeof stored>)
+    expect((await late.queue.send(url, post, { key: 'order-17' })).status).toBe(201)
+  })
+
+  test('stores nothing that was given up before it began', async () => {
+    const { queue, sent } = queueOn(storage, [reply(201)])
+    await expect(queue.send(url, { ...post, signal: AbortSignal.abort() })).rejects.toMatchObject({
+      name: 'AbortError',
+    })
+    expect([await queue.list(), sent]).toEqual([[], []])
+  })
+
   test('sends nothing that could not be stored', async () => {
     const failing = { ...storage, put: () => Promise.reject(new Error('the disk is full')) }
     const { queue, sent } = queueOn(failing, [reply(201)])

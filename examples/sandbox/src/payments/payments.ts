@@ -72,13 +72,13 @@ export function listPayments(
   after: string | undefined,
 ): CompiledQuery {
   const mine = db.selectFrom('payments').selectAll().where('tenant', '=', tenant)
-  const rest = after === undefined ? mine : mine.where(isBehind(db, after))
+  const rest = after === undefined ? mine : mine.where(isBehind(db, tenant, after))
   return rest.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).compile()
 }
 
 /** Several may be of the same millisecond, and their ids are random. */
-function isBehind(db: Kysely<PaymentTables>, after: string) {
-  const time = db.selectFrom('payments').select('created_at').where('id', '=', after)
+function isBehind(db: Kysely<PaymentTables>, tenant: string, after: string) {
+  const time = db.selectFrom('payments').select('created_at').where('tenant', '=', tenant).where('id', '=', after)
   return ({ eb, or, and }: ExpressionBuilder<PaymentTables, 'payments'>) =>
     or([eb('created_at', '<', time), and([eb('created_at', '=', time), eb('id', '<', after)])])
 }
