@@ -30,7 +30,9 @@ export function endOrder(sandbox: Sandbox, { trustlessWork }: Partners, decision
       const order = await takeOrder(rowsIn(database, tx), name, { from: 'ESCROW_FUNDED', ...changes })
       return order?.partnerEscrowId ?? null
     })
-    if (escrowId === null) return beaten(sandbox, name, endings[decision].status)
+    if (escrowId === null) {
+      return beaten(sandbox, name, { from: 'ESCROW_FUNDED', to: endings[decision].status })
+    }
     const ended = await heard(work.call(`${decision}_done`, trustlessWork.move(escrowId, decision)))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)

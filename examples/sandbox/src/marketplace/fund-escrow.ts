@@ -21,7 +21,7 @@ export function fundEscrow(sandbox: Sandbox, { trustlessWork }: Partners): Route
       const order = await takeOrder(rowsIn(database, tx), name, { from: 'ESCROW_CREATING', ...changes })
       return order?.partnerEscrowId ?? null
     })
-    if (escrowId === null) return beaten(sandbox, name, 'ESCROW_FUNDED')
+    if (escrowId === null) return beaten(sandbox, name, { from: 'ESCROW_CREATING', to: 'ESCROW_FUNDED' })
     const funded = await heard(work.call('escrow_funded', trustlessWork.move(escrowId, 'fund')))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)

@@ -47,10 +47,20 @@ export function requireUndisputed(order: Order): void {
  * What a request answers that was beaten to an order by another: how the order stands once that is through. This stands
  * behind a phase, where a refusal is an answer and is kept.
  */
-export async function beaten(sandbox: Sandbox, name: OrderName, wanted: OrderStatus) {
+export async function beaten(
+  sandbox: Sandbox,
+  name: OrderName,
+  { from, to }: { readonly from: OrderStatus; readonly to?: OrderStatus },
+) {
   const order = await quietOrder(sandbox, name)
-  if (order.status === wanted) return { status: 200, body: shownOrder(order) }
-  return keptReply(order.disputeId === null ? wrongStatus(order, wanted) : disputed(order.disputeId))
+  if (order.status === to) return { status: 200, body: shownOrder(order) }
+  if (order.disputeId !== null) return keptReply(disputed(order.disputeId))
+  return keptReply(order.status === from ? notThrough() : wrongStatus(order, from))
+}
+
+/** The other one was turned down, and the order is as it was. */
+function notThrough(): Problem {
+  return conflict('order_was_busy', 'Another request was at this order and did not get through. Try it with a new key.')
 }
 
 function wrongStatus({ status }: Order, required: OrderStatus): Problem {

@@ -33,7 +33,7 @@ export function openDispute(sandbox: Sandbox, { trustlessWork }: Partners): Rout
       return order === undefined ? null : { disputeId: newId('dsp'), escrowId: String(order.partnerEscrowId) }
     })
     if (taken === null)
-      return (await disputeOver(await quietOrder(sandbox, input))) ?? beaten(sandbox, input, 'ESCROW_FUNDED')
+      return (await disputeOver(await quietOrder(sandbox, input))) ?? beaten(sandbox, input, { from: 'ESCROW_FUNDED' })
     const opened = await heard(work.call('dispute_opened', trustlessWork.move(taken.escrowId, 'dispute')))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
