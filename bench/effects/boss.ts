@@ -3,7 +3,7 @@ import PgBoss from 'pg-boss'
 /** pg-boss, as far as it is compared. */
 export interface Boss {
   insert(count: number): Promise<void>
-  /** Fetches and completes until all are done, two batches at once: while one is completed, the next is fetched. */
+  /** Fetches and completes until all are done, three batches at once, as many as our worker has in hand. */
   complete(count: number, batch: number): Promise<void>
   stop(): Promise<void>
 }
@@ -34,7 +34,7 @@ export async function startedBoss(url: string, connections: number): Promise<Bos
           left -= jobs.length
         }
       }
-      await Promise.all([lane(), lane()])
+      await Promise.all([lane(), lane(), lane()])
     },
     stop: () => boss.stop({ graceful: false }),
   }
