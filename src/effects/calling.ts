@@ -19,7 +19,7 @@ export type Called =
 export function called(
   held: Held,
   about: EffectAbout<unknown>,
-  clock: Clock,
+  clock: Pick<Clock, 'elapsed' | 'after'>,
   late: Pick<LateResults, 'keep'>,
 ): Promise<Called> {
   const { effect, kind, stopping, endsAt } = held

@@ -2,7 +2,7 @@ import type { EffectAbout } from '../engine/effect-definition.js'
 import type { EffectOutcome, EffectResult } from '../engine/effect-store.js'
 import { codeOf } from '../engine/name.js'
 import { backoffMs } from '../kernel/backoff.js'
-import { sleep, within } from '../kernel/clock.js'
+import { type Clock, sleep, within } from '../kernel/clock.js'
 import { passing } from '../kernel/crash-points.js'
 import { isHapaxError } from '../kernel/errors.js'
 import { backoffs, effectBounds } from '../kernel/limits.js'
@@ -33,6 +33,7 @@ export interface Carrying<Tx> extends Surroundings<Tx> {
   readonly leaseMs: number
   readonly holding: Holding
   readonly late: LateResults
+  readonly timers: Pick<Clock, 'elapsed' | 'after'>
   readonly settle: (held: Held, outcome: EffectOutcome) => Promise<Settled>
 }
 
@@ -104,7 +105,7 @@ async function sent<Tx>(held: Held, about: EffectAbout<unknown>, around: Carryin
     if (refused !== undefined) return refused
   }
   if (clock.elapsed() + timeoutMs > held.endsAt) await holding.renew(held)
-  const call = await called(held, about, clock, around.late)
+  const call = await called(held, about, around.timers, around.late)
   if (call.kind === 'failed') return failed(held, call.failure, around)
   if (call.kind === 'withheld') return withheld(held, around)
   passing('effect.answered')

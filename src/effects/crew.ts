@@ -1,40 +1,34 @@
-import type { Ending } from './carrying.js'
 import type { Held } from './held.js'
 
 /** Those who carry effects out: so many at once, the others wait for their turn. */
 export interface Crew {
-  /** Resolves when the effect has ended. */
-  take(held: Held): Promise<Ending>
+  /** Nothing when its turn is now. Whoever enters leaves, save one that is sent away. */
+  enter(held: Held): Promise<'entered' | 'sent away'> | undefined
+  leave(): void
   /** Sends away those whose turn has not come. */
   dismiss(): readonly Held[]
 }
 
-export function crew(concurrency: number, carryOut: (held: Held) => Promise<Ending>): Crew {
-  let waiting: { readonly held: Held; readonly start: () => void; readonly leave: () => void }[] = []
-  let running = 0
-
-  async function run(held: Held): Promise<Ending> {
-    running++
-    try {
-      return await carryOut(held)
-    } finally {
-      running--
-      waiting.shift()?.start()
-    }
-  }
+export function crew(concurrency: number): Crew {
+  let waiting: { readonly held: Held; readonly tell: (turn: 'entered' | 'sent away') => void }[] = []
+  let inside = 0
 
   return {
-    take(held) {
-      if (running < concurrency) return run(held)
-      return new Promise((resolve, reject) => {
-        const start = () => void run(held).then(resolve, reject)
-        waiting.push({ held, start, leave: () => resolve('release') })
-      })
+    enter(held) {
+      if (inside >= concurrency) return new Promise((tell) => waiting.push({ held, tell }))
+      inside++
+      return undefined
+    },
+    leave() {
+      // Whoever comes next takes the place.
+      const next = waiting.shift()
+      if (next === undefined) inside--
+      else next.tell('entered')
     },
     dismiss() {
       const dismissed = waiting
       waiting = []
-      for (const { leave } of dismissed) leave()
+      for (const { tell } of dismissed) tell('sent away')
       return dismissed.map(({ held }) => held)
     },
   }

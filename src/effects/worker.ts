@@ -1,12 +1,13 @@
 import { sleep } from '../kernel/clock.js'
 import { defaults, effectBounds, limits } from '../kernel/limits.js'
-import { carriedOut, type Ending } from './carrying.js'
+import { carriedOut, type Ending, type Source } from './carrying.js'
 import { crew } from './crew.js'
 import { type Held, heldOf } from './held.js'
 import { holding } from './holding.js'
 import { lateResults } from './late.js'
 import { rest } from './rest.js'
 import { settling } from './settling.js'
+import { sharedTimers } from './shared-timers.js'
 import { subjectOf, surroundingsOf } from './surroundings.js'
 import { suspects } from './suspects.js'
 import { type Passed, passedOf, unwatched, type Watch } from './watch.js'
@@ -53,13 +54,13 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
   const leases = holding(around, leaseMs)
   const settle = settling(around)
   const late = lateResults(around)
-  const carrying = { ...around, leaseMs, holding: leases, settle, late }
-  const hands = crew(concurrency, (held) => carriedOut(held, 'found', carrying))
+  const carrying = { ...around, leaseMs, holding: leases, settle, late, timers: sharedTimers(clock) }
+  const hands = crew(concurrency)
   const apart = suspects({
     most: Math.ceil(batch / 2),
     settle,
     claim: named,
-    carryOut: (held) => carry(held, (alone) => carriedOut(alone, 'found', carrying)),
+    carryOut: (held) => carry(held, 'found'),
   })
   const pause = rest(clock)
   /** Of the run, since its last pass. */
@@ -82,20 +83,40 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
     })
   }
 
-  async function carry(held: Held, carryOut: (held: Held) => Promise<Ending>): Promise<Ending> {
+  async function carry(held: Held, source: Source): Promise<Ending> {
     leases.add(held)
     try {
-      return await carryOut(held)
+      return await carriedOut(held, source, carrying)
     } finally {
-      leases.remove(held)
-      // The next of its order may be had now.
-      if (held.effect.order !== undefined) pause.nudge()
-      onEnded()
+      letGo(held)
     }
   }
 
+  /** Its lease is renewed while it waits for its turn. */
+  async function carryInTurn(held: Held): Promise<Ending> {
+    leases.add(held)
+    try {
+      const turn = hands.enter(held)
+      if (turn !== undefined && (await turn) === 'sent away') return 'release'
+      try {
+        return await carriedOut(held, 'found', carrying)
+      } finally {
+        hands.leave()
+      }
+    } finally {
+      letGo(held)
+    }
+  }
+
+  function letGo(held: Held): void {
+    leases.remove(held)
+    // The next of its order may be had now.
+    if (held.effect.order !== undefined) pause.nudge()
+    onEnded()
+  }
+
   function take(held: Held): Promise<Ending | 'busy'> {
-    return apart.isSuspect(held.effect) ? apart.take(held).finally(() => onEnded()) : carry(held, hands.take)
+    return apart.isSuspect(held.effect) ? apart.take(held).finally(() => onEnded()) : carryInTurn(held)
   }
 
   /** Once it drains, nothing begins: what a claim that was on its way brings is given back. */
@@ -214,7 +235,7 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
     nudge: pause.nudge,
     async carryOut(effectId) {
       const held = await named(effectId)
-      return held === undefined ? 'busy' : carry(held, (one) => carriedOut(one, 'named', carrying))
+      return held === undefined ? 'busy' : carry(held, 'named')
     },
   }
 }
