@@ -108,7 +108,7 @@ onBothDatabases((start) => {
     const first = await pay(sandbox, attempt)
     const path = `/payments/${first.json.id}`
     expect((await get(sandbox, path, { headers: acme })).json.status).toBe('created')
-    await sandbox.sql(`UPDATE {payments} SET status = 'cancelled' WHERE id = '${first.json.id}'`)
+    await sandbox.sql(`UPDATE {sandbox}payments SET status = 'cancelled' WHERE id = '${first.json.id}'`)
     expect((await pay(sandbox, attempt)).text).toBe(first.text)
     for (const key of [{}, { 'idempotency-key': attempt.key }]) {
       const shown = await get(sandbox, path, { headers: { ...acme, ...key } })

@@ -19,6 +19,7 @@ function boxOf(node: SandboxProcess, start: (settings: Settings) => Promise<Sand
   return {
     url,
     nodes: [node],
+    partners: { url: /^providers: (http:\S+),/m.exec(node.printed.stderr)?.[1] ?? '' },
     another: async ({ env = {} } = {}) => boxOf(await start({ dataDir, env }), start),
     stop: async (signal) => [await node.stop(signal)],
     paymentsOf: async (payment) => paymentsOf(dataDir, payment),
@@ -27,8 +28,7 @@ function boxOf(node: SandboxProcess, start: (settings: Settings) => Promise<Sand
     change: async (key, set) => void sqlOn(path, `UPDATE hapax_records SET ${set} WHERE idempotency_key = ?`, key),
     time: String,
     bytes: (text) => `x'${Buffer.from(text).toString('hex')}'`,
-    sql: async (text) =>
-      sqlOn(path, text.replaceAll('{payments}', 'payments').replaceAll('{records}', 'hapax_records')),
+    sql: async (text) => sqlOn(path, text.replaceAll('{sandbox}', '').replaceAll('{hapax}', 'hapax_')),
     at: (ms) => pinSqliteClock(path, ms),
     async withStore(use) {
       const store = sqliteStore({ path })

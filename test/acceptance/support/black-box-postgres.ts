@@ -5,7 +5,7 @@ import {
   select,
 } from '../../sandbox/postgres-test-database.js'
 import { startProviders } from '../../sandbox/providers-process.js'
-import { type SandboxProcess, startSandbox } from '../../sandbox/sandbox-process.js'
+import { type Api, type SandboxProcess, startSandbox } from '../../sandbox/sandbox-process.js'
 import { startSupervised } from '../../sandbox/supervised-sandbox.js'
 import { pinnedClock } from '../../support/postgres-schema.js'
 import { alternatingProxy } from './alternating-proxy.js'
@@ -15,28 +15,30 @@ import type { BlackBox, BlackBoxSettings } from './black-box.js'
 export async function postgresBlackBox({ env = {}, providers = 'none' }: BlackBoxSettings = {}): Promise<BlackBox> {
   const database = await postgresTestDatabase()
   const start = providers === 'none' ? startSandbox : startSupervised
-  const shared = { DATABASE_URL: database.url, ...(providers === 'simulated' && (await world())) }
+  const partners = providers === 'none' ? { url: '' } : await startProviders()
+  const shared = { DATABASE_URL: database.url, HAPAX_PROVIDERS_URL: partners.url }
   const startTwo: StartTwo = (more) => {
     const settings = { env: { ...more, ...shared } }
     return Promise.all([start(settings), start(settings)])
   }
-  return boxOf(database, await startTwo(env), startTwo)
+  return boxOf({ database, partners }, await startTwo(env), startTwo)
 }
 
-async function world() {
-  return { HAPAX_PROVIDERS_URL: (await startProviders()).url }
+interface Shared {
+  readonly database: PostgresTestDatabase
+  readonly partners: Api
 }
-
 type TwoNodes = readonly [SandboxProcess, SandboxProcess]
 type StartTwo = (env: Record<string, string>) => Promise<TwoNodes>
 
-async function boxOf(database: PostgresTestDatabase, nodes: TwoNodes, startTwo: StartTwo): Promise<BlackBox> {
-  const { name, url, paymentsOf, recordsOf, withStore } = database
+async function boxOf(shared: Shared, nodes: TwoNodes, startTwo: StartTwo): Promise<BlackBox> {
+  const { name, url, paymentsOf, recordsOf, withStore } = shared.database
   const sql = (text: string, values: readonly unknown[] = []) => select(url, text, values)
   return {
     url: await alternatingProxy([nodes[0].url, nodes[1].url]),
     nodes,
-    another: async ({ env = {} } = {}) => boxOf(database, await startTwo(env), startTwo),
+    partners: shared.partners,
+    another: async ({ env = {} } = {}) => boxOf(shared, await startTwo(env), startTwo),
     stop: (signal) => Promise.all(nodes.map((node) => node.stop(signal))),
     paymentsOf,
     recordsOf,
@@ -50,7 +52,7 @@ async function boxOf(database: PostgresTestDatabase, nodes: TwoNodes, startTwo: 
     change: async (key, set) => void (await sql(`UPDATE hapax.records SET ${set} WHERE idempotency_key = $1`, [key])),
     time: (ms) => `timestamptz 'epoch' + ${ms} * interval '1 millisecond'`,
     bytes: (text) => `decode('${Buffer.from(text).toString('hex')}', 'hex')`,
-    sql: (text) => sql(text.replaceAll('{payments}', 'sandbox.payments').replaceAll('{records}', 'hapax.records')),
+    sql: (text) => sql(text.replaceAll('{sandbox}', 'sandbox.').replaceAll('{hapax}', 'hapax.')),
     at: async (ms) => void (await sql(pinnedClock('hapax', ms))),
     withStore,
     async withoutDatabase(use) {

@@ -1,7 +1,7 @@
 import type { Store } from 'hapax'
 import { describe } from 'vitest'
 import type { Customer } from '../../sandbox/database.js'
-import type { SandboxProcess } from '../../sandbox/sandbox-process.js'
+import type { Api, SandboxProcess } from '../../sandbox/sandbox-process.js'
 import { onPostgres } from '../../support/on-postgres.js'
 import { embeddedBlackBox } from './black-box-embedded.js'
 import { postgresBlackBox } from './black-box-postgres.js'
@@ -12,6 +12,8 @@ export interface BlackBox {
   /** Of the API; of two nodes, what sends each request to the one or the other. */
   readonly url: string
   readonly nodes: readonly SandboxProcess[]
+  /** Where the simulated partners are, of a sandbox that has them. */
+  readonly partners: Api
   /** As many nodes more on the same database. */
   another(settings?: Pick<BlackBoxSettings, 'env'>): Promise<BlackBox>
   /** Sends the signal to all nodes, and gives their exit codes; `null` where the signal itself ended one. */
@@ -27,7 +29,7 @@ export interface BlackBox {
   /** How a time, and how bytes are written in such a clause. */
   time(ms: number): string
   bytes(text: string): string
-  /** Statements in which `{payments}` and `{records}` stand for the tables. */
+  /** A statement in which `{hapax}` and `{sandbox}` stand before the names of tables. */
   sql(text: string): Promise<Row[]>
   /** Pins the clock of the store, on all nodes. */
   at(ms: number): Promise<void>
