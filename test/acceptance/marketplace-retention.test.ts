@@ -5,6 +5,7 @@ import {
   escrowCalls,
   order,
   orderAfter,
+  payments,
   post,
   topup,
   withdrawal,
@@ -43,6 +44,7 @@ onBothDatabases((start) => {
     const { first, anew } = await throughWindow('/topups', 24 * hours, topup)
     expect(anew.status).toBe(201)
     expect(anew.json.topup_id).not.toBe(first.json.topup_id)
+    for (const { json } of [first, anew]) expect(await payments(sandbox, json.topup_id)).toHaveLength(1)
   })
 
   test('keys of withdrawals are remembered for 24 hours, of their commits too [S4-27]', async () => {
@@ -51,6 +53,9 @@ onBothDatabases((start) => {
     expect(anew.json.withdrawal_id).not.toBe(first.json.withdrawal_id)
     const committed = await throughWindow(`/withdrawals/${first.json.id}/commit`, 24 * hours)
     expect(committed.anew.status).toBe(200)
+    // The key was new, the withdrawal was not: it is paid once.
+    expect(await payments(sandbox, first.json.id)).toHaveLength(1)
+    expect(await payments(sandbox, anew.json.id)).toEqual([])
   })
 
   test('keys of orders are remembered for 7 days, of their reservation too [S4-28]', async () => {
@@ -68,6 +73,10 @@ onBothDatabases((start) => {
       expect([step, anew.status]).toEqual([step, 200])
     }
     expect(await escrowCalls(sandbox, id)).toEqual({ create: 1, fund: 1, release: 1 })
+    const other = await orderAfter(sandbox, 'escrow/fund')
+    const refunded = await throughWindow(`/orders/${other}/refund`, 7 * days)
+    expect(refunded.anew).toMatchObject({ status: 200, json: { id: other, status: 'REFUNDED' } })
+    expect(await escrowCalls(sandbox, other)).toEqual({ create: 1, fund: 1, refund: 1 })
   })
 
   test('keys of disputes are never forgotten: ten years on they replay, and nothing has cleaned them up [S4-30]', async () => {

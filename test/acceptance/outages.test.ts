@@ -61,7 +61,7 @@ onBothDatabases((start) => {
   })
 
   describe('a key store that is down', () => {
-    test('closes the API: 503 before any mutation, and afterwards everything goes on [S1-072 S1-104]', async () => {
+    test('closes the API: 503 before any mutation, and afterwards everything goes on [S1-072 S1-104 S2-143]', async () => {
       const own = await start()
       const [before, during] = [
         { key: randomUUID(), body: tea() },

@@ -61,7 +61,7 @@ onBothDatabases((start) => {
     }
   })
 
-  test('what means the same is the same request: order, white space, escapes and spelling of numbers [S1-034]', async () => {
+  test('what means the same is the same request: order, white space, escapes and spelling of numbers [S1-034 S2-138]', async () => {
     const headers = { ...acme, 'idempotency-key': randomUUID() }
     const first = await post(sandbox, '{"customerId":"cus_/1","amountCents":450,"currency":"USD"}', headers)
     expect(first.status).toBe(201)

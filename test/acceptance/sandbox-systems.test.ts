@@ -1,15 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { contractOf } from 'hapax'
-import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { addRoutes } from '../../examples/sandbox/src/routes.js'
-import { closeSandbox, openSandbox } from '../../examples/sandbox/src/sandbox.js'
-import { settingsFrom } from '../../examples/sandbox/src/settings.js'
-import { webApp } from '../../examples/sandbox/src/web/web-app.js'
+import { beforeAll, expect, test } from 'vitest'
 import { asked, withdraw } from '../sandbox/bank-client.js'
 import { acme, ask, globex, pay } from '../sandbox/payment-client.js'
 import { ledger } from '../sandbox/providers-process.js'
 import { eventually, fault, get, isReplay, postJson, retriedUntil, trip } from '../sandbox/sandbox-client.js'
-import { emptyDirectory } from '../sandbox/sandbox-process.js'
 import { apiOf, untilRestarted } from '../sandbox/supervised-sandbox.js'
 import { type BlackBox, onBothDatabases } from './support/black-box.js'
 
@@ -154,27 +148,6 @@ onBothDatabases((start) => {
     expect(ride.json.receipt).toBe('queued')
     await eventually(async () => expect((await get(sandbox, `/rides/${ride.json.id}`)).json.receipt).toBe('sent'))
   })
-})
-
-test('of all that the sandbox is sent by POST, only what providers send and what is for the simulation goes without a key [S0-30]', async () => {
-  const dataDir = await emptyDirectory()
-  const opened = await openSandbox(settingsFrom({ HAPAX_DATA_DIR: dataDir, HAPAX_PROVIDERS_URL: 'http://127.0.0.1:1' }))
-  const app = webApp()
-  onTestFinished(async () => {
-    await app.close()
-    await closeSandbox(opened, undefined)
-  })
-  const paths: string[] = []
-  // Those that only say 405 have a list of methods.
-  app.addHook('onRoute', ({ method, url }) => void (method === 'POST' && paths.push(url)))
-  addRoutes(app, opened)
-  await app.ready()
-  const keyed = paths.filter((path) => !/^\/(webhooks|_providers)\/|\/refresh$/.test(path))
-  const guarded = contractOf(opened.hapax, { scopedBy: 'tenant' }).routes.filter(({ methods }) =>
-    methods.includes('POST'),
-  )
-  expect(keyed).toEqual(expect.arrayContaining(Object.keys(posts)))
-  expect(guarded).toHaveLength(keyed.length)
 })
 
 /** Whichever node it was that did it. Each is started again by its parent. */

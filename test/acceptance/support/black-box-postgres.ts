@@ -55,15 +55,22 @@ async function boxOf(shared: Shared, nodes: TwoNodes, startTwo: StartTwo): Promi
     sql: (text) => sql(text.replaceAll('{sandbox}', 'sandbox.').replaceAll('{hapax}', 'hapax.')),
     at: async (ms) => void (await sql(pinnedClock('hapax', ms))),
     withStore,
-    async withoutDatabase(use) {
-      await onServer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
-      await onServer(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
-      return use().finally(() => onServer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`))
-    },
+    withoutDatabase: (use) => withoutPostgres(name, use),
     async refusing({ customerId }, use) {
       const check = `CHECK (customer_id <> '${customerId}') NOT VALID`
       await sql(`ALTER TABLE sandbox.payments ADD CONSTRAINT refused ${check}`)
       return use().finally(() => sql('ALTER TABLE sandbox.payments DROP CONSTRAINT refused'))
     },
+  }
+}
+
+/** Nobody is connected to this database meanwhile, and nobody may connect. */
+export async function withoutPostgres<T>(name: string, use: () => Promise<T>): Promise<T> {
+  await onServer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
+  await onServer(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
+  try {
+    return await use()
+  } finally {
+    await onServer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
   }
 }
