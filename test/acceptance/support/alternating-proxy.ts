@@ -63,6 +63,7 @@ function relay(client: Socket, nodeFor: (request: string) => number, urls: reado
       current = upstreamTo(nodeFor(text))
       isAnswered = false
     }
-    ;(current ?? upstreamTo(0)).write(bytes)
+    current ??= upstreamTo(0)
+    current.write(bytes)
   })
 }

@@ -27,7 +27,7 @@ function boxOf(node: SandboxProcess, start: (settings: Settings) => Promise<Sand
     recordOf: async (key) => recordOf(path, key),
     change: async (key, set) => void sqlOn(path, `UPDATE hapax_records SET ${set} WHERE idempotency_key = ?`, key),
     time: String,
-    bytes: (text) => `x'${Buffer.from(text).toString('hex')}'`,
+    bytes: (value) => `x'${Buffer.from(value).toString('hex')}'`,
     sql: async (text) => sqlOn(path, text.replaceAll('{sandbox}', '').replaceAll('{hapax}', 'hapax_')),
     at: (ms) => pinSqliteClock(path, ms),
     async withStore(use) {

@@ -51,7 +51,7 @@ async function boxOf(shared: Shared, nodes: TwoNodes, startTwo: StartTwo): Promi
     },
     change: async (key, set) => void (await sql(`UPDATE hapax.records SET ${set} WHERE idempotency_key = $1`, [key])),
     time: (ms) => `timestamptz 'epoch' + ${ms} * interval '1 millisecond'`,
-    bytes: (text) => `decode('${Buffer.from(text).toString('hex')}', 'hex')`,
+    bytes: (value) => `decode('${Buffer.from(value).toString('hex')}', 'hex')`,
     sql: (text) => sql(text.replaceAll('{sandbox}', 'sandbox.').replaceAll('{hapax}', 'hapax.')),
     at: async (ms) => void (await sql(pinnedClock('hapax', ms))),
     withStore,

@@ -28,7 +28,7 @@ export interface BlackBox {
   change(key: string, set: string): Promise<void>
   /** How a time, and how bytes are written in such a clause. */
   time(ms: number): string
-  bytes(text: string): string
+  bytes(value: string | Uint8Array): string
   /** A statement in which `{hapax}` and `{sandbox}` stand before the names of tables. */
   sql(text: string): Promise<Row[]>
   /** Pins the clock of the store, on all nodes. */
