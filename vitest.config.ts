@@ -21,7 +21,11 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       { extends: true, test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [...integration, ...crash] } },
-      { extends: true, test: { name: 'integration', include: integration, testTimeout: 30_000 } },
+      {
+        extends: true,
+        // Hooks start and end nodes, databases and partners: on a busy machine that takes longer than a test may.
+        test: { name: 'integration', include: integration, testTimeout: 30_000, hookTimeout: 60_000 },
+      },
       // Each test waits for processes, most of the time; more at once than these get in each other's way.
       { extends: true, test: { name: 'crash', include: crash, testTimeout: 60_000, maxConcurrency: 3 } },
       {

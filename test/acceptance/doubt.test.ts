@@ -1,12 +1,9 @@
 import { type Answer, keyOf, type PolicyOptions, type Settlement, scopeOf } from 'hapax'
-import { sqliteStore } from 'hapax/sqlite'
 import { beforeEach, expect, test } from 'vitest'
-import { paymentsOf } from '../sandbox/database.js'
 import { lostReply } from '../sandbox/lost-reply.js'
 import { pay, tea } from '../sandbox/payment-client.js'
-import { startSandbox } from '../sandbox/sandbox-process.js'
 import { answer, ask } from './support/ask.js'
-import { databaseOf } from './support/database.js'
+import { onBothDatabases } from './support/black-box.js'
 import { type FileNode, type TestFile, testFile } from './support/test-file.js'
 import { days, noon } from './support/times.js'
 
@@ -23,21 +20,22 @@ beforeEach(async () => {
   await expect(doubtful).rejects.toMatchObject({ code: 'outcome_unknown' })
 })
 
-test('over HTTP: 409 outcome_unknown with a Retry-After, no payment, and the key is due for reconciliation [S2-023 S2-101]', async () => {
-  const sandbox = await startSandbox()
-  const body = tea()
-  const store = sqliteStore({ path: databaseOf(sandbox) })
-  await lostReply(store, 'k', body)
-  const reopened = sqliteStore({ path: databaseOf(sandbox) })
-  const record = await reopened.find({ scope: scopeOf('acme'), key: keyOf('k') })
-  await reopened.close()
-  expect(record).toMatchObject({ state: 'unknown', reconcileAfter: expect.any(Number) })
-  for (let time = 0; time < 3; time++) {
-    const refused = await pay(sandbox, { key: 'k', body })
-    expect(refused).toMatchObject({ status: 409, json: { code: 'outcome_unknown', retry_after: 30 } })
-    expect(refused.headers.get('retry-after')).toBe('30')
-  }
-  expect(paymentsOf(sandbox.dataDir, body)).toEqual([])
+onBothDatabases((start) => {
+  test('over HTTP: 409 outcome_unknown with a Retry-After, no payment, and the key is due for reconciliation [S2-023 S2-101]', async () => {
+    const sandbox = await start()
+    const body = tea()
+    await sandbox.withStore((store) => lostReply(store, 'k', body))
+    await sandbox.withStore(async (store) => {
+      const record = await store.find({ scope: scopeOf('acme'), key: keyOf('k') })
+      expect(record).toMatchObject({ state: 'unknown', reconcileAfter: expect.any(Number) })
+    })
+    for (let time = 0; time < 3; time++) {
+      const refused = await pay(sandbox, { key: 'k', body })
+      expect(refused).toMatchObject({ status: 409, json: { code: 'outcome_unknown', retry_after: 30 } })
+      expect(refused.headers.get('retry-after')).toBe('30')
+    }
+    expect(await sandbox.paymentsOf(body)).toEqual([])
+  })
 })
 
 test('no client request ends a doubt, whatever its policy and however late: nothing runs, nothing changes [S2-053 S2-119]', async () => {

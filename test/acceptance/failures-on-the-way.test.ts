@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { PolicyOptions, Work } from 'hapax'
 import type { SqliteTransaction } from 'hapax/sqlite'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { paymentsOf, recordsOf } from '../sandbox/database.js'
 import { acme, pay, post, tea } from '../sandbox/payment-client.js'
-import { type SandboxProcess, startSandbox } from '../sandbox/sandbox-process.js'
 import { answer, ask, seen } from './support/ask.js'
-import { databaseOf, recordOf, scriptOn, sqlOn } from './support/database.js'
+import { type BlackBox, onBothDatabases } from './support/black-box.js'
+import { recordOf, sqlOn } from './support/database.js'
 import { crashHalfWay } from './support/killed-node.js'
 import { lossyProxy } from './support/lossy-proxy.js'
 import { openShop } from './support/shop.js'
@@ -14,58 +13,116 @@ import { noon } from './support/times.js'
 
 /** What goes wrong, for real, and what a retry with the same key then gets. */
 
-let sandbox: SandboxProcess
-beforeAll(async () => {
-  sandbox = await startSandbox()
+onBothDatabases((start) => {
+  let sandbox: BlackBox
+  beforeAll(async () => {
+    sandbox = await start()
+  })
+
+  describe('the network', () => {
+    test('loses a request before the server sees it: the retry is processed as the first [S0-35]', async () => {
+      const network = await lossyProxy(sandbox)
+      const attempt = { key: randomUUID(), body: tea() }
+      network.loses(() => 'request')
+      await expect(pay(network.sandbox, attempt)).rejects.toThrow()
+      network.loses(() => 'nothing')
+      expect(await sandbox.recordsOf(attempt.key)).toEqual([])
+      const retry = await pay(network.sandbox, attempt)
+      expect([retry.status, retry.headers.get('idempotent-replayed')]).toEqual([201, null])
+      expect(await sandbox.paymentsOf(attempt.body)).toEqual([retry.json.id])
+    })
+
+    test('loses the answer after the commit: the retry gets the stored success [S0-38]', async () => {
+      const network = await lossyProxy(sandbox)
+      const attempt = { key: randomUUID(), body: tea() }
+      network.loses(() => 'answer')
+      await expect(pay(network.sandbox, attempt)).rejects.toThrow()
+      network.loses(() => 'nothing')
+      const created = await sandbox.paymentsOf(attempt.body)
+      expect(created).toHaveLength(1)
+      const retry = await pay(network.sandbox, attempt)
+      expect([retry.status, retry.headers.get('idempotent-replayed'), retry.json.id]).toEqual([201, 'true', created[0]])
+      expect(await sandbox.paymentsOf(attempt.body)).toEqual(created)
+    })
+  })
+
+  describe('an operation', () => {
+    test('that fails inside its transaction leaves nothing, and its key may be tried again [S0-36 S4-61]', async () => {
+      const attempt = { key: randomUUID(), body: tea() }
+      const failed = await sandbox.refusing(attempt.body, () => pay(sandbox, attempt))
+      expect(failed.status).toBeGreaterThanOrEqual(500)
+      expect(await sandbox.paymentsOf(attempt.body)).toEqual([])
+      expect(await sandbox.recordsOf(attempt.key)).toMatchObject([{ status: 'failed_retryable', attempt: 1 }])
+      const retry = await pay(sandbox, attempt)
+      expect([retry.status, retry.headers.get('idempotent-replayed')]).toEqual([201, null])
+      expect(await sandbox.paymentsOf(attempt.body)).toEqual([retry.json.id])
+      expect(await sandbox.recordsOf(attempt.key)).toMatchObject([{ status: 'completed', attempt: 2 }])
+    })
+
+    test('that was refused before it began stores nothing: corrected, it runs under the same key', async () => {
+      const [key, body] = [randomUUID(), tea()]
+      const send = (text: string, headers = {}) => post(sandbox, text, { ...acme, 'idempotency-key': key, ...headers })
+      const refused = [
+        await send('{'),
+        await send(JSON.stringify({ ...body, amountCents: -1 })),
+        await send(JSON.stringify(body), { 'content-type': 'text/plain' }),
+        await send(JSON.stringify(body), { authorization: 'Bearer expired' }),
+      ]
+      expect(refused.map(({ status }) => status)).toEqual([400, 400, 415, 401])
+      expect(await sandbox.recordsOf(key)).toEqual([])
+      const corrected = await send(JSON.stringify(body))
+      expect([corrected.status, corrected.headers.get('idempotent-replayed')]).toEqual([201, null])
+      expect((await send(JSON.stringify(body))).text).toBe(corrected.text)
+    })
+  })
+
+  describe('a record', () => {
+    test('survives kill -9 of the server and its database: the answer is replayed byte for byte [S1-054]', async () => {
+      const killed = await start()
+      const attempt = { key: randomUUID(), body: tea() }
+      const first = await pay(killed, attempt)
+      await killed.stop('SIGKILL')
+      const restarted = await killed.another()
+      const again = await pay(restarted, attempt)
+      expect([again.status, again.headers.get('idempotent-replayed'), again.text]).toEqual([201, 'true', first.text])
+      expect(await killed.paymentsOf(attempt.body)).toEqual([first.json.id])
+    })
+  })
 })
 
-describe('the network', () => {
-  test('loses a request before the server sees it: the retry is processed as the first [S0-35]', async () => {
-    const network = await lossyProxy(sandbox)
-    const attempt = { key: randomUUID(), body: tea() }
-    network.loses(() => 'request')
-    await expect(pay(network.sandbox, attempt)).rejects.toThrow()
-    network.loses(() => 'nothing')
-    expect(recordsOf(sandbox.dataDir, attempt.key)).toEqual([])
-    const retry = await pay(network.sandbox, attempt)
-    expect([retry.status, retry.headers.get('idempotent-replayed')]).toEqual([201, null])
-    expect(paymentsOf(sandbox.dataDir, attempt.body)).toEqual([retry.json.id])
-  })
+describe('a record of our own', () => {
+  test('is marked, never dropped, when its handler throws, doubts or is killed after it began [X-24]', async () => {
+    const { hapax, policy, path, at, charge, charges } = await openShop()
+    await at(noon)
+    const run = (
+      key: string,
+      options: Partial<PolicyOptions>,
+      handler: (work: Work<SqliteTransaction>) => Promise<unknown>,
+    ) => hapax.run({ scope: 'acme', key, policy: policy(options) }, handler)
+    const throwing = async () => {
+      await charge('ch_1')
+      throw new Error('after the charge')
+    }
+    const doubting = async (work: Work<SqliteTransaction>) => {
+      await charge('ch_2')
+      work.doubt('timed out')
+    }
+    await expect(run('retryable', { onError: 'retry' }, throwing)).rejects.toThrow('after the charge')
+    await expect(run('threw', { onError: 'unknown' }, throwing)).rejects.toMatchObject({ code: 'outcome_unknown' })
+    await expect(run('doubted', {}, doubting)).rejects.toMatchObject({ code: 'outcome_unknown' })
+    await crashHalfWay({ path, key: 'killed', lease: '30s', where: 'handler' })
+    await at(noon + 30_000)
 
-  test('loses the answer after the commit: the retry gets the stored success [S0-38]', async () => {
-    const network = await lossyProxy(sandbox)
-    const attempt = { key: randomUUID(), body: tea() }
-    network.loses(() => 'answer')
-    await expect(pay(network.sandbox, attempt)).rejects.toThrow()
-    network.loses(() => 'nothing')
-    const created = paymentsOf(sandbox.dataDir, attempt.body)
-    expect(created).toHaveLength(1)
-    const retry = await pay(network.sandbox, attempt)
-    expect([retry.status, retry.headers.get('idempotent-replayed'), retry.json.id]).toEqual([201, 'true', created[0]])
-    expect(paymentsOf(sandbox.dataDir, attempt.body)).toEqual(created)
+    expect(recordOf(path, 'retryable')).toMatchObject({ status: 'failed_retryable', last_error_code: 'Error' })
+    for (const key of ['threw', 'doubted', 'killed']) {
+      await expect(run(key, {}, throwing), key).rejects.toMatchObject({ code: 'outcome_unknown' })
+      expect(recordOf(path, key).status, key).toBe('unknown')
+    }
+    expect(charges).toEqual(['ch_1', 'ch_1', 'ch_2'])
   })
 })
 
-describe('an operation', () => {
-  test('that fails inside its transaction leaves nothing, and its key may be tried again [S0-36 S4-61]', async () => {
-    const attempt = { key: randomUUID(), body: tea() }
-    const path = databaseOf(sandbox)
-    scriptOn(
-      path,
-      `CREATE TRIGGER fails AFTER INSERT ON payments WHEN new.customer_id = '${attempt.body.customerId}'
-       BEGIN SELECT RAISE(ABORT, 'the disk is sick'); END`,
-    )
-    const failed = await pay(sandbox, attempt)
-    expect(failed.status).toBeGreaterThanOrEqual(500)
-    expect(paymentsOf(sandbox.dataDir, attempt.body)).toEqual([])
-    expect(recordsOf(sandbox.dataDir, attempt.key)).toMatchObject([{ status: 'failed_retryable', attempt: 1 }])
-    scriptOn(path, 'DROP TRIGGER fails')
-    const retry = await pay(sandbox, attempt)
-    expect([retry.status, retry.headers.get('idempotent-replayed')]).toEqual([201, null])
-    expect(paymentsOf(sandbox.dataDir, attempt.body)).toEqual([retry.json.id])
-    expect(recordsOf(sandbox.dataDir, attempt.key)).toMatchObject([{ status: 'completed', attempt: 2 }])
-  })
-
+describe('an operation of our own', () => {
   test('whose process is killed inside its transaction is rolled back, and the retry runs it whole [S0-36]', async () => {
     const { hapax, policy, path, at } = await openShop()
     const payments = () => sqlOn(path, 'SELECT made_by FROM payments')
@@ -112,64 +169,5 @@ describe('an operation', () => {
       expect(seen(await pay(key, 200))).toBe(`${status} ${key} again`)
     }
     expect(charges).toEqual(['paid', 'declined', 'conflict'])
-  })
-
-  test('that was refused before it began stores nothing: corrected, it runs under the same key', async () => {
-    const [key, body] = [randomUUID(), tea()]
-    const send = (text: string, headers = {}) => post(sandbox, text, { ...acme, 'idempotency-key': key, ...headers })
-    const refused = [
-      await send('{'),
-      await send(JSON.stringify({ ...body, amountCents: -1 })),
-      await send(JSON.stringify(body), { 'content-type': 'text/plain' }),
-      await send(JSON.stringify(body), { authorization: 'Bearer expired' }),
-    ]
-    expect(refused.map(({ status }) => status)).toEqual([400, 400, 415, 401])
-    expect(recordsOf(sandbox.dataDir, key)).toEqual([])
-    const corrected = await send(JSON.stringify(body))
-    expect([corrected.status, corrected.headers.get('idempotent-replayed')]).toEqual([201, null])
-    expect((await send(JSON.stringify(body))).text).toBe(corrected.text)
-  })
-})
-
-describe('a record', () => {
-  test('is marked, never dropped, when its handler throws, doubts or is killed after it began [X-24]', async () => {
-    const { hapax, policy, path, at, charge, charges } = await openShop()
-    await at(noon)
-    const run = (
-      key: string,
-      options: Partial<PolicyOptions>,
-      handler: (work: Work<SqliteTransaction>) => Promise<unknown>,
-    ) => hapax.run({ scope: 'acme', key, policy: policy(options) }, handler)
-    const throwing = async () => {
-      await charge('ch_1')
-      throw new Error('after the charge')
-    }
-    const doubting = async (work: Work<SqliteTransaction>) => {
-      await charge('ch_2')
-      work.doubt('timed out')
-    }
-    await expect(run('retryable', { onError: 'retry' }, throwing)).rejects.toThrow('after the charge')
-    await expect(run('threw', { onError: 'unknown' }, throwing)).rejects.toMatchObject({ code: 'outcome_unknown' })
-    await expect(run('doubted', {}, doubting)).rejects.toMatchObject({ code: 'outcome_unknown' })
-    await crashHalfWay({ path, key: 'killed', lease: '30s', where: 'handler' })
-    await at(noon + 30_000)
-
-    expect(recordOf(path, 'retryable')).toMatchObject({ status: 'failed_retryable', last_error_code: 'Error' })
-    for (const key of ['threw', 'doubted', 'killed']) {
-      await expect(run(key, {}, throwing), key).rejects.toMatchObject({ code: 'outcome_unknown' })
-      expect(recordOf(path, key).status, key).toBe('unknown')
-    }
-    expect(charges).toEqual(['ch_1', 'ch_1', 'ch_2'])
-  })
-
-  test('survives kill -9 of the server and its database: the answer is replayed byte for byte [S1-054]', async () => {
-    const killed = await startSandbox()
-    const attempt = { key: randomUUID(), body: tea() }
-    const first = await pay(killed, attempt)
-    await killed.stop('SIGKILL')
-    const restarted = await startSandbox({ dataDir: killed.dataDir })
-    const again = await pay(restarted, attempt)
-    expect([again.status, again.headers.get('idempotent-replayed'), again.text]).toEqual([201, 'true', first.text])
-    expect(paymentsOf(killed.dataDir, attempt.body)).toEqual([first.json.id])
   })
 })

@@ -2,96 +2,153 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { isHapaxError, keyOf, parseKeyHeader } from 'hapax'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { paymentsOf, recordsOf } from '../sandbox/database.js'
 import { acme, ask, exchange, pay, post, rawPayment, tea } from '../sandbox/payment-client.js'
-import { type SandboxProcess, startSandbox } from '../sandbox/sandbox-process.js'
-import { databaseOf, scriptOn } from './support/database.js'
+import { type BlackBox, onBothDatabases } from './support/black-box.js'
 
 /** What is a key, and what is none. */
 
-let sandbox: SandboxProcess
-beforeAll(async () => {
-  sandbox = await startSandbox()
-})
-
 const malformed = { status: 400, json: { status: 400, code: 'idempotency_key_malformed' } }
 
-describe('a key', () => {
-  test('is any opaque string that a client makes up [S2-002]', async () => {
-    const keys = [
-      randomUUID(),
-      '01JGFJJZ00WMRTBBZS6N3V3K1A',
-      randomBytes(32).toString('base64'),
-      randomBytes(32).toString('hex'),
-      'a',
-      '~!@#$%^&*()_+-=[]{}|:<>?./',
-      `order/17;attempt=1:${randomUUID()}`,
-    ]
-    for (const key of keys) {
+onBothDatabases((start) => {
+  let sandbox: BlackBox
+  beforeAll(async () => {
+    sandbox = await start()
+  })
+
+  describe('a key', () => {
+    test('is any opaque string that a client makes up [S2-002]', async () => {
+      const keys = [
+        randomUUID(),
+        '01JGFJJZ00WMRTBBZS6N3V3K1A',
+        randomBytes(32).toString('base64'),
+        randomBytes(32).toString('hex'),
+        'a',
+        '~!@#$%^&*()_+-=[]{}|:<>?./',
+        `order/17;attempt=1:${randomUUID()}`,
+      ]
+      for (const key of keys) {
+        const body = tea()
+        const first = await pay(sandbox, { key, body })
+        const again = await pay(sandbox, { key, body })
+        expect([first.status, again.headers.get('idempotent-replayed'), again.text], key).toEqual([
+          201,
+          'true',
+          first.text,
+        ])
+      }
+    })
+
+    test('that is missing is asked for with 400, and the server makes none up [S2-049 S3-17 S3-55]', async () => {
       const body = tea()
-      const first = await pay(sandbox, { key, body })
-      const again = await pay(sandbox, { key, body })
-      expect([first.status, again.headers.get('idempotent-replayed'), again.text], key).toEqual([
+      for (let time = 0; time < 2; time++) {
+        const refused = await post(sandbox, JSON.stringify(body), acme)
+        expect(refused).toMatchObject({ status: 400, json: { code: 'idempotency_key_missing' } })
+        expect(refused.headers.get('idempotency-key')).toBeNull()
+      }
+      expect(await sandbox.paymentsOf(body)).toEqual([])
+    })
+
+    test('has at most 255 characters [S3-13]', async () => {
+      const longest = randomUUID().padEnd(255, 'k')
+      expect((await pay(sandbox, { key: longest, body: tea() })).status).toBe(201)
+      expect(await pay(sandbox, { key: `${longest}k`, body: tea() })).toMatchObject(malformed)
+      expect(await pay(sandbox, { key: `"${longest}k"`, body: tea() })).toMatchObject(malformed)
+    })
+
+    test('is nothing exotic: control characters, emoji, ten kilobytes end in 400 and reserve nothing [S3-34]', async () => {
+      const body = tea()
+      const exotic = [
+        'a\x01b',
+        'a\x7fb',
+        '"a\x1bb"',
+        Buffer.from('key 🔑').toString('latin1'),
+        'k'.repeat(10_000),
+        '""',
+      ]
+      for (const key of exotic) {
+        const answer = await exchange(sandbox, rawPayment(body, [`Idempotency-Key: ${key}`]))
+        expect(answer, JSON.stringify(key.slice(0, 20))).toMatch(/^HTTP\/1.1 400 /)
+      }
+      expect(await sandbox.paymentsOf(body)).toEqual([])
+    })
+
+    test('comes in one line and not in a list, even if the same one stands twice [G-12]', async () => {
+      const body = tea()
+      const key = randomUUID()
+      for (const lines of [
+        [`Idempotency-Key: ${key}`, `Idempotency-Key: ${key}`],
+        [`Idempotency-Key: ${key}`, `idempotency-key: ${randomUUID()}`],
+        [`Idempotency-Key: ${key}, ${key}`],
+        [`Idempotency-Key: "${key}", "${key}"`],
+      ])
+        expect(await exchange(sandbox, rawPayment(body, lines)), lines.join()).toMatch(/^HTTP\/1.1 400 /)
+      expect(await sandbox.paymentsOf(body)).toEqual([])
+      expect(await sandbox.recordsOf(key)).toEqual([])
+    })
+
+    test('is spelled in one of three declared ways; by default "k" and k are the same [S2-016]', async () => {
+      const [key, body] = [randomUUID(), tea()]
+      const first = await pay(sandbox, { key: `"${key}"`, body })
+      expect((await pay(sandbox, { key, body })).text).toBe(first.text)
+      expect(parseKeyHeader('"k"')).toBe(parseKeyHeader('k'))
+      expect(parseKeyHeader('"k"', { syntax: 'string' })).toBe('k')
+      expect(codeOf(() => parseKeyHeader('k', { syntax: 'string' }))).toBe('idempotency_key_malformed')
+      expect(codeOf(() => parseKeyHeader(key, { syntax: 'string' }))).toBe('idempotency_key_malformed')
+      expect(parseKeyHeader('"k"', { syntax: 'raw' })).toBe('"k"')
+      expect(parseKeyHeader('k', { syntax: 'raw' })).toBe('k')
+    })
+  })
+
+  test('a UUID, a ULID, a nanoid and the short sample of the standard are keys [S1-020]', async () => {
+    const sample = 'A8Z5MHwQS7jUmZ'
+    for (const key of [randomUUID(), '01HZX3J9V6Q8R5T2W4Y7A0B1C3', 'V1StGXR8_Z5jdHi6B-myT', sample]) {
+      const attempt = { key, body: tea() }
+      const first = await pay(sandbox, attempt)
+      const again = await pay(sandbox, attempt)
+      expect([first.status, again.text, again.headers.get('idempotent-replayed')], key).toEqual([
         201,
-        'true',
         first.text,
+        'true',
       ])
     }
+    expect(parseKeyHeader(sample, { maxLength: 40 })).toBe(sample)
   })
 
-  test('that is missing is asked for with 400, and the server makes none up [S2-049 S3-17 S3-55]', async () => {
-    const body = tea()
-    for (let time = 0; time < 2; time++) {
-      const refused = await post(sandbox, JSON.stringify(body), acme)
-      expect(refused).toMatchObject({ status: 400, json: { code: 'idempotency_key_missing' } })
-      expect(refused.headers.get('idempotency-key')).toBeNull()
+  test('the key is read from its header, in any case of its name, and from nowhere else [R-10]', async () => {
+    const [body, key] = [tea(), randomUUID()]
+    for (const name of ['Idempotency-Key', 'idempotency-key', 'IDEMPOTENCY-KEY']) {
+      expect(await exchange(sandbox, rawPayment(body, [`${name}: ${key}`])), name).toMatch(/^HTTP\/1.1 201 /)
     }
-    expect(paymentsOf(sandbox.dataDir, body)).toEqual([])
+    expect(await sandbox.paymentsOf(body)).toHaveLength(1)
+
+    const elsewhere = JSON.stringify({ ...body, idempotencyKey: key, 'Idempotency-Key': key })
+    const headers = { ...acme, 'content-type': 'application/json', 'x-idempotency-key': key }
+    const refused = await ask(sandbox, `/payments?idempotency-key=${key}`, { method: 'POST', headers, body: elsewhere })
+    expect(refused).toMatchObject({ status: 400, json: { code: 'idempotency_key_missing' } })
   })
 
-  test('has at most 255 characters [S3-13]', async () => {
-    const longest = randomUUID().padEnd(255, 'k')
-    expect((await pay(sandbox, { key: longest, body: tea() })).status).toBe(201)
-    expect(await pay(sandbox, { key: `${longest}k`, body: tea() })).toMatchObject(malformed)
-    expect(await pay(sandbox, { key: `"${longest}k"`, body: tea() })).toMatchObject(malformed)
-  })
-
-  test('is nothing exotic: control characters, emoji, ten kilobytes end in 400 and reserve nothing [S3-34]', async () => {
+  test('a POST without the header is refused with 400 and runs nothing [S1-070 S1-102]', async () => {
     const body = tea()
-    const exotic = ['a\x01b', 'a\x7fb', '"a\x1bb"', Buffer.from('key 🔑').toString('latin1'), 'k'.repeat(10_000), '""']
-    for (const key of exotic) {
-      const answer = await exchange(sandbox, rawPayment(body, [`Idempotency-Key: ${key}`]))
-      expect(answer, JSON.stringify(key.slice(0, 20))).toMatch(/^HTTP\/1.1 400 /)
-    }
-    expect(paymentsOf(sandbox.dataDir, body)).toEqual([])
+    const refused = await post(sandbox, JSON.stringify(body), acme)
+    expect(refused).toMatchObject({ status: 400, json: { status: 400, code: 'idempotency_key_missing' } })
+    expect(refused.headers.get('content-type')).toBe('application/problem+json')
+    expect(await sandbox.paymentsOf(body)).toEqual([])
   })
 
-  test('comes in one line and not in a list, even if the same one stands twice [G-12]', async () => {
-    const body = tea()
-    const key = randomUUID()
-    for (const lines of [
-      [`Idempotency-Key: ${key}`, `Idempotency-Key: ${key}`],
-      [`Idempotency-Key: ${key}`, `idempotency-key: ${randomUUID()}`],
-      [`Idempotency-Key: ${key}, ${key}`],
-      [`Idempotency-Key: "${key}", "${key}"`],
-    ])
-      expect(await exchange(sandbox, rawPayment(body, lines)), lines.join()).toMatch(/^HTTP\/1.1 400 /)
-    expect(paymentsOf(sandbox.dataDir, body)).toEqual([])
-    expect(recordsOf(sandbox.dataDir, key)).toEqual([])
+  test('255 characters are a key; 256 are refused with 400, and by the table itself [S1-022]', async () => {
+    const [longest, tooLong] = [255, 256].map((length) => randomUUID().padEnd(length, 'k')) as [string, string]
+    expect((await pay(sandbox, { key: longest })).status).toBe(201)
+    expect(await sandbox.recordsOf(longest)).toHaveLength(1)
+    expect(await pay(sandbox, { key: tooLong })).toMatchObject({
+      status: 400,
+      json: { code: 'idempotency_key_malformed' },
+    })
+    const lengthened = sandbox.change(longest, `idempotency_key = '${tooLong}'`)
+    await expect(lengthened).rejects.toThrow(/check constraint/i)
   })
+})
 
-  test('is spelled in one of three declared ways; by default "k" and k are the same [S2-016]', async () => {
-    const [key, body] = [randomUUID(), tea()]
-    const first = await pay(sandbox, { key: `"${key}"`, body })
-    expect((await pay(sandbox, { key, body })).text).toBe(first.text)
-    expect(parseKeyHeader('"k"')).toBe(parseKeyHeader('k'))
-    expect(parseKeyHeader('"k"', { syntax: 'string' })).toBe('k')
-    expect(codeOf(() => parseKeyHeader('k', { syntax: 'string' }))).toBe('idempotency_key_malformed')
-    expect(codeOf(() => parseKeyHeader(key, { syntax: 'string' }))).toBe('idempotency_key_malformed')
-    expect(parseKeyHeader('"k"', { syntax: 'raw' })).toBe('"k"')
-    expect(parseKeyHeader('k', { syntax: 'raw' })).toBe('k')
-  })
-
+describe('a key, wherever it is read,', () => {
   test('in the strict way is a String of the structured fields, to the letter of their vectors [S3-20]', () => {
     const own: Vector[] = [
       { raw: ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'], expected: ['8e03978e-40d5-43dd-bc93-6894a57f9324'] },
@@ -120,51 +177,6 @@ describe('a key', () => {
     expect(parseKeyHeader(`  ${'k'.repeat(16)}  `, rules)).toBe('k'.repeat(16))
     expect(parseKeyHeader('k')).toBe('k')
   })
-})
-
-test('a UUID, a ULID, a nanoid and the short sample of the standard are keys [S1-020]', async () => {
-  const sample = 'A8Z5MHwQS7jUmZ'
-  for (const key of [randomUUID(), '01HZX3J9V6Q8R5T2W4Y7A0B1C3', 'V1StGXR8_Z5jdHi6B-myT', sample]) {
-    const attempt = { key, body: tea() }
-    const first = await pay(sandbox, attempt)
-    const again = await pay(sandbox, attempt)
-    expect([first.status, again.text, again.headers.get('idempotent-replayed')], key).toEqual([201, first.text, 'true'])
-  }
-  expect(parseKeyHeader(sample, { maxLength: 40 })).toBe(sample)
-})
-
-test('the key is read from its header, in any case of its name, and from nowhere else [R-10]', async () => {
-  const [body, key] = [tea(), randomUUID()]
-  for (const name of ['Idempotency-Key', 'idempotency-key', 'IDEMPOTENCY-KEY']) {
-    expect(await exchange(sandbox, rawPayment(body, [`${name}: ${key}`])), name).toMatch(/^HTTP\/1.1 201 /)
-  }
-  expect(paymentsOf(sandbox.dataDir, body)).toHaveLength(1)
-
-  const elsewhere = JSON.stringify({ ...body, idempotencyKey: key, 'Idempotency-Key': key })
-  const headers = { ...acme, 'content-type': 'application/json', 'x-idempotency-key': key }
-  const refused = await ask(sandbox, `/payments?idempotency-key=${key}`, { method: 'POST', headers, body: elsewhere })
-  expect(refused).toMatchObject({ status: 400, json: { code: 'idempotency_key_missing' } })
-})
-
-test('a POST without the header is refused with 400 and runs nothing [S1-070 S1-102]', async () => {
-  const body = tea()
-  const refused = await post(sandbox, JSON.stringify(body), acme)
-  expect(refused).toMatchObject({ status: 400, json: { status: 400, code: 'idempotency_key_missing' } })
-  expect(refused.headers.get('content-type')).toBe('application/problem+json')
-  expect(paymentsOf(sandbox.dataDir, body)).toEqual([])
-})
-
-test('255 characters are a key; 256 are refused with 400, and by the table itself [S1-022]', async () => {
-  const path = databaseOf(sandbox)
-  const [longest, tooLong] = [255, 256].map((length) => randomUUID().padEnd(length, 'k')) as [string, string]
-  expect((await pay(sandbox, { key: longest })).status).toBe(201)
-  expect(recordsOf(sandbox.dataDir, longest)).toHaveLength(1)
-  expect(await pay(sandbox, { key: tooLong })).toMatchObject({
-    status: 400,
-    json: { code: 'idempotency_key_malformed' },
-  })
-  const lengthen = `UPDATE hapax_records SET idempotency_key = '${tooLong}' WHERE idempotency_key = '${longest}'`
-  expect(() => scriptOn(path, lengthen)).toThrow(/CHECK constraint failed/)
 })
 
 test('under the strict syntax a key is one String of RFC 9651, and nothing else is [R-01]', () => {

@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isHapaxError, keyOf, type PolicyOptions, scopeOf } from 'hapax'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { pinSqliteClock } from '../../dist/stores/sqlite/testing.js'
-import { paymentsOf, recordsOf } from '../sandbox/database.js'
 import { pay, tea } from '../sandbox/payment-client.js'
-import { type SandboxProcess, startSandbox } from '../sandbox/sandbox-process.js'
-import { databaseOf, recordOf, sqlOn } from './support/database.js'
+import { type BlackBox, onBothDatabases } from './support/black-box.js'
+import { recordOf, sqlOn } from './support/database.js'
 import { openShop } from './support/shop.js'
 import { testFile } from './support/test-file.js'
 import { days, hours, minutes, noon } from './support/times.js'
@@ -15,14 +13,14 @@ import { days, hours, minutes, noon } from './support/times.js'
 
 const page = readFileSync(new URL('../../docs/reference/policy.md', import.meta.url), 'utf8')
 
-describe('the API, which keeps keys for 24 hours', () => {
-  let sandbox: SandboxProcess
+onBothDatabases((start) => {
+  let sandbox: BlackBox
   beforeAll(async () => {
-    sandbox = await startSandbox()
+    sandbox = await start()
   })
-  const at = (ms: number) => pinSqliteClock(databaseOf(sandbox), ms)
+  const at = (ms: number) => sandbox.at(ms)
 
-  test('replays for 24 hours and no longer; then the key is as good as new [S0-17 S4-31]', async () => {
+  test('the API replays for 24 hours and no longer; then the key is as good as new [S0-17 S4-31]', async () => {
     const attempt = { key: randomUUID(), body: tea() }
     await at(noon)
     const first = await pay(sandbox, attempt)
@@ -35,23 +33,39 @@ describe('the API, which keeps keys for 24 hours', () => {
     expect([next.status, next.headers.get('idempotent-replayed')]).toEqual([201, null])
     expect(next.json.id).not.toBe(first.json.id)
     expect((await pay(sandbox, reused)).text).toBe(next.text)
-    expect([paymentsOf(sandbox.dataDir, attempt.body), paymentsOf(sandbox.dataDir, reused.body)]).toEqual([
+    expect([await sandbox.paymentsOf(attempt.body), await sandbox.paymentsOf(reused.body)]).toEqual([
       [first.json.id],
       [next.json.id],
     ])
   })
 
-  test('goes by the deadline in the record, to the millisecond, though nothing has cleaned up [X-23]', async () => {
+  test('the API goes by the deadline in the record, to the millisecond, though nothing has cleaned up [X-23]', async () => {
     const attempt = { key: randomUUID(), body: tea() }
     await at(noon)
     const first = await pay(sandbox, attempt)
-    const deadline = Number(recordOf(databaseOf(sandbox), attempt.key).expires_at)
+    const deadline = Number((await sandbox.recordOf(attempt.key)).expires_at)
     await at(deadline - 1)
     expect((await pay(sandbox, attempt)).text).toBe(first.text)
     await at(deadline)
-    expect(recordsOf(sandbox.dataDir, attempt.key)).toMatchObject([{ status: 'completed' }])
+    expect(await sandbox.recordsOf(attempt.key)).toMatchObject([{ status: 'completed' }])
     expect((await pay(sandbox, attempt)).headers.get('idempotent-replayed')).toBeNull()
-    expect(paymentsOf(sandbox.dataDir, attempt.body)).toHaveLength(2)
+    expect(await sandbox.paymentsOf(attempt.body)).toHaveLength(2)
+  })
+
+  test('the sandbox keeps an answer for 24 hours: the last millisecond replays, the next one runs as new [S3-14 S3-51]', async () => {
+    const key = randomUUID()
+    await at(noon)
+    const body = tea()
+    const first = await pay(sandbox, { key, body })
+    await at(noon + 24 * hours - 1)
+    const last = await pay(sandbox, { key, body })
+    expect([last.status, last.text, last.headers.get('idempotent-replayed')]).toEqual([201, first.text, 'true'])
+    await at(noon + 24 * hours)
+    const anew = await pay(sandbox, { key, body })
+    expect([anew.status, anew.headers.get('idempotent-replayed')]).toEqual([201, null])
+    expect(anew.json.id).not.toBe(first.json.id)
+    expect(await sandbox.paymentsOf(body)).toHaveLength(2)
+    expect(Number((await sandbox.recordOf(key)).generation)).toBe(2)
   })
 })
 
@@ -112,23 +126,6 @@ test('a retry that comes too late is refused, or runs for all to see; it is neve
     { name: 'refused_expired', event: { generation: 1 } },
     { name: 'reused_after_expiry', event: { generation: 2 } },
   ])
-})
-
-test('the sandbox keeps an answer for 24 hours: the last millisecond replays, the next one runs as new [S3-14 S3-51]', async () => {
-  const sandbox = await startSandbox()
-  const path = databaseOf(sandbox)
-  await pinSqliteClock(path, noon)
-  const body = tea()
-  const first = await pay(sandbox, { key: 'k', body })
-  await pinSqliteClock(path, noon + 24 * hours - 1)
-  const last = await pay(sandbox, { key: 'k', body })
-  expect([last.status, last.text, last.headers.get('idempotent-replayed')]).toEqual([201, first.text, 'true'])
-  await pinSqliteClock(path, noon + 24 * hours)
-  const anew = await pay(sandbox, { key: 'k', body })
-  expect([anew.status, anew.headers.get('idempotent-replayed')]).toEqual([201, null])
-  expect(anew.json.id).not.toBe(first.json.id)
-  expect(paymentsOf(sandbox.dataDir, body)).toHaveLength(2)
-  expect(sqlOn(path, 'SELECT generation FROM hapax_records')).toEqual([{ generation: 2 }])
 })
 
 describe('a policy', () => {

@@ -2,35 +2,95 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type { PolicyOptions } from 'hapax'
 import { beforeAll, expect, test } from 'vitest'
-import { paymentsOf, recordsOf } from '../sandbox/database.js'
 import { acme, coffee, ask as get, pay, post, tea } from '../sandbox/payment-client.js'
-import { type SandboxProcess, startSandbox } from '../sandbox/sandbox-process.js'
 import { answer, ask, seen } from './support/ask.js'
-import { databaseOf, recordOf } from './support/database.js'
+import { type BlackBox, onBothDatabases } from './support/black-box.js'
+import { recordOf } from './support/database.js'
 import { plainFingerprint } from './support/fingerprint-recipe.js'
 import { openShop } from './support/shop.js'
 
 /** A key belongs to one request: what is the same request, and what another one under its key gets. */
 
-let sandbox: SandboxProcess
-beforeAll(async () => {
-  sandbox = await startSandbox()
-})
-
 const reused = 'idempotency_key_reused_with_different_payload'
 
-test('another body under a used key gets 422, and the payment stays as it was [S0-14 S0-20 S1-096]', async () => {
-  const [key, body] = [randomUUID(), tea()]
-  const first = await pay(sandbox, { key, body })
-  const path = `/payments/${first.json.id}`
-  const before = await get(sandbox, path, { headers: acme })
-  for (const changed of [{ amountCents: 451 }, { currency: 'EUR' }, { metadata: { note: 'more' } }, { extra: null }]) {
-    const refused = await pay(sandbox, { key, body: { ...body, ...changed } })
-    expect(refused).toMatchObject({ status: 422, json: { status: 422, code: reused } })
-  }
-  expect((await get(sandbox, path, { headers: acme })).text).toBe(before.text)
-  expect(paymentsOf(sandbox.dataDir, body)).toEqual([first.json.id])
-  expect(recordsOf(sandbox.dataDir, key)).toMatchObject([{ status: 'completed', attempt: 1 }])
+onBothDatabases((start) => {
+  let sandbox: BlackBox
+  beforeAll(async () => {
+    sandbox = await start()
+  })
+
+  test('another body under a used key gets 422, and the payment stays as it was [S0-14 S0-20 S1-096]', async () => {
+    const [key, body] = [randomUUID(), tea()]
+    const first = await pay(sandbox, { key, body })
+    const path = `/payments/${first.json.id}`
+    const before = await get(sandbox, path, { headers: acme })
+    for (const changed of [
+      { amountCents: 451 },
+      { currency: 'EUR' },
+      { metadata: { note: 'more' } },
+      { extra: null },
+    ]) {
+      const refused = await pay(sandbox, { key, body: { ...body, ...changed } })
+      expect(refused).toMatchObject({ status: 422, json: { status: 422, code: reused } })
+    }
+    expect((await get(sandbox, path, { headers: acme })).text).toBe(before.text)
+    expect(await sandbox.paymentsOf(body)).toEqual([first.json.id])
+    expect(await sandbox.recordsOf(key)).toMatchObject([{ status: 'completed', attempt: 1 }])
+  })
+
+  test('a SHA-256 of the request is stored: the same amount is replayed, another one gets 422 [S1-033 S1-065 R-11]', async () => {
+    const [key, body] = [randomUUID(), tea()]
+    const first = await pay(sandbox, { key, body })
+    expect((await sandbox.recordOf(key)).request_fingerprint).toMatch(/^[^:]*sha256[^:]*:[0-9a-f]{64}$/)
+    expect((await pay(sandbox, { key, body })).text).toBe(first.text)
+    expect((await pay(sandbox, { key, body: { ...body, amountCents: body.amountCents + 1 } })).status).toBe(422)
+  })
+
+  test('another amount or recipient learns nothing of the first response [S1-035 X-07]', async () => {
+    const [key, body] = [randomUUID(), { ...tea(), metadata: { note: randomUUID() } }]
+    const first = await pay(sandbox, { key, body })
+    const { id, customerId, createdAt } = first.json
+    for (const other of [{ ...body, amountCents: 999 }, tea()]) {
+      const refused = await pay(sandbox, { key, body: other })
+      expect(refused.status).toBe(422)
+      expect(refused.headers.get('location')).toBeNull()
+      for (const told of [id, customerId, createdAt, body.metadata.note, 'created']) {
+        expect(refused.text).not.toContain(String(told))
+      }
+      expect(Object.keys(refused.json).sort()).toEqual(['code', 'detail', 'retryable', 'status', 'title', 'type'])
+    }
+  })
+
+  test('what means the same is the same request: order, white space, escapes and spelling of numbers [S1-034 S2-138]', async () => {
+    const headers = { ...acme, 'idempotency-key': randomUUID() }
+    const first = await post(sandbox, '{"customerId":"cus_/1","amountCents":450,"currency":"USD"}', headers)
+    expect(first.status).toBe(201)
+    const spellings = [
+      '{"currency":"USD","amountCents":450,"customerId":"cus_/1"}',
+      '\n{ "customerId" : "cus_/1",\t"amountCents" : 450, "currency" : "USD" }\r\n',
+      '{"customerId":"\\u0063us_\\/1","amountCents":450,"\\u0063urrency":"USD"}',
+      '{"customerId":"cus_/1","amountCents":4.5e2,"currency":"USD"}',
+      '{"customerId":"cus_/1","amountCents":450.0,"currency":"USD"}',
+    ]
+    for (const spelling of spellings) {
+      const again = await post(sandbox, spelling, headers)
+      expect([again.status, again.text], spelling).toEqual([201, first.text])
+    }
+  })
+
+  test('an amount as text is compared to the letter, an amount as number by its value [S4-02]', async () => {
+    const paying = (key: string, amount: string) =>
+      post(sandbox, `${JSON.stringify(coffee).slice(0, -1)},"amount":${amount}}`, {
+        ...acme,
+        'idempotency-key': key,
+      })
+    const [text, number] = [randomUUID(), randomUUID()]
+    const first = await paying(text, '"100.00"')
+    expect(first.status).toBe(201)
+    expect((await paying(text, '"100.00"')).text).toBe(first.text)
+    expect((await paying(text, '"100.0"')).status).toBe(422)
+    expect((await paying(number, '100.00')).text).toBe((await paying(number, '100.0')).text)
+  })
 })
 
 test('another amount under a used key never reaches the payment provider [S0-14 S1-065]', async () => {
@@ -41,60 +101,6 @@ test('another amount under a used key never reaches the payment provider [S0-14 
   await expect(pay(451)).rejects.toMatchObject({ code: reused })
   expect((await pay(450)).replayed).toBe(true)
   expect(charges).toEqual(['450'])
-})
-
-test('a SHA-256 of the request is stored: the same amount is replayed, another one gets 422 [S1-033 S1-065 R-11]', async () => {
-  const [key, body] = [randomUUID(), tea()]
-  const first = await pay(sandbox, { key, body })
-  expect(recordOf(databaseOf(sandbox), key).request_fingerprint).toMatch(/^[^:]*sha256[^:]*:[0-9a-f]{64}$/)
-  expect((await pay(sandbox, { key, body })).text).toBe(first.text)
-  expect((await pay(sandbox, { key, body: { ...body, amountCents: body.amountCents + 1 } })).status).toBe(422)
-})
-
-test('another amount or recipient learns nothing of the first response [S1-035 X-07]', async () => {
-  const [key, body] = [randomUUID(), { ...tea(), metadata: { note: randomUUID() } }]
-  const first = await pay(sandbox, { key, body })
-  const { id, customerId, createdAt } = first.json
-  for (const other of [{ ...body, amountCents: 999 }, tea()]) {
-    const refused = await pay(sandbox, { key, body: other })
-    expect(refused.status).toBe(422)
-    expect(refused.headers.get('location')).toBeNull()
-    for (const told of [id, customerId, createdAt, body.metadata.note, 'created']) {
-      expect(refused.text).not.toContain(String(told))
-    }
-    expect(Object.keys(refused.json).sort()).toEqual(['code', 'detail', 'retryable', 'status', 'title', 'type'])
-  }
-})
-
-test('what means the same is the same request: order, white space, escapes and spelling of numbers [S1-034]', async () => {
-  const headers = { ...acme, 'idempotency-key': randomUUID() }
-  const first = await post(sandbox, '{"customerId":"cus_/1","amountCents":450,"currency":"USD"}', headers)
-  expect(first.status).toBe(201)
-  const spellings = [
-    '{"currency":"USD","amountCents":450,"customerId":"cus_/1"}',
-    '\n{ "customerId" : "cus_/1",\t"amountCents" : 450, "currency" : "USD" }\r\n',
-    '{"customerId":"\\u0063us_\\/1","amountCents":450,"\\u0063urrency":"USD"}',
-    '{"customerId":"cus_/1","amountCents":4.5e2,"currency":"USD"}',
-    '{"customerId":"cus_/1","amountCents":450.0,"currency":"USD"}',
-  ]
-  for (const spelling of spellings) {
-    const again = await post(sandbox, spelling, headers)
-    expect([again.status, again.text], spelling).toEqual([201, first.text])
-  }
-})
-
-test('an amount as text is compared to the letter, an amount as number by its value [S4-02]', async () => {
-  const paying = (key: string, amount: string) =>
-    post(sandbox, `${JSON.stringify(coffee).slice(0, -1)},"amount":${amount}}`, {
-      ...acme,
-      'idempotency-key': key,
-    })
-  const [text, number] = [randomUUID(), randomUUID()]
-  const first = await paying(text, '"100.00"')
-  expect(first.status).toBe(201)
-  expect((await paying(text, '"100.00"')).text).toBe(first.text)
-  expect((await paying(text, '"100.0"')).status).toBe(422)
-  expect((await paying(number, '100.00')).text).toBe((await paying(number, '100.0')).text)
 })
 
 test('each strategy of the draft can be chosen, and compares what it says [R-06]', async () => {

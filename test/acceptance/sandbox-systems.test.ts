@@ -1,23 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { contractOf } from 'hapax'
-import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { addRoutes } from '../../examples/sandbox/src/routes.js'
-import { closeSandbox, openSandbox } from '../../examples/sandbox/src/sandbox.js'
-import { settingsFrom } from '../../examples/sandbox/src/settings.js'
-import { webApp } from '../../examples/sandbox/src/web/web-app.js'
+import { beforeAll, expect, test } from 'vitest'
 import { asked, withdraw } from '../sandbox/bank-client.js'
 import { acme, ask, globex, pay } from '../sandbox/payment-client.js'
 import { ledger } from '../sandbox/providers-process.js'
 import { eventually, fault, get, isReplay, postJson, retriedUntil, trip } from '../sandbox/sandbox-client.js'
-import { emptyDirectory, type SandboxProcess } from '../sandbox/sandbox-process.js'
-import { apiOf, startSupervised, untilRestarted } from '../sandbox/supervised-sandbox.js'
+import { apiOf, untilRestarted } from '../sandbox/supervised-sandbox.js'
+import { type BlackBox, onBothDatabases } from './support/black-box.js'
 
 /** The systems of the seeds as `npm start` serves them, with providers that are processes of their own. */
-
-let sandbox: SandboxProcess
-beforeAll(async () => {
-  sandbox = await startSupervised({ env: { SANDBOX_LEASE_SECONDS: '3' } })
-})
 
 const posts: Readonly<Record<string, unknown>> = {
   '/payments': { customerId: 'cus_1', amountCents: 450, currency: 'USD' },
@@ -26,148 +16,143 @@ const posts: Readonly<Record<string, unknown>> = {
   '/sb/v1/withdraw': { ...asked, amount: 2000 },
 }
 
-for (const [path, body] of Object.entries(posts))
-  test(`POST ${path} is refused without a key, and with one it runs once [S0-30]`, async () => {
-    const headers = { ...acme, 'content-type': 'application/json' }
-    const keyless = await ask(sandbox, path, { method: 'POST', headers, body: JSON.stringify(body) })
-    expect([keyless.status, keyless.text]).toEqual([400, expect.stringContaining('idempotency_key_missing')])
+onBothDatabases((start) => {
+  let sandbox: BlackBox
+  beforeAll(async () => {
+    sandbox = await start({ providers: 'simulated', env: { SANDBOX_LEASE_SECONDS: '3' } })
+  })
+
+  for (const [path, body] of Object.entries(posts))
+    test(`POST ${path} is refused without a key, and with one it runs once [S0-30]`, async () => {
+      const headers = { ...acme, 'content-type': 'application/json' }
+      const keyless = await ask(sandbox, path, { method: 'POST', headers, body: JSON.stringify(body) })
+      expect([keyless.status, keyless.text]).toEqual([400, expect.stringContaining('idempotency_key_missing')])
+      const key = randomUUID()
+      const first = await postJson(sandbox, path, body, { key })
+      const again = await postJson(sandbox, path, body, { key })
+      expect([first.status, isReplay(first)]).toEqual([again.status, false])
+      expect([again.json.id, isReplay(again)]).toEqual([first.json.id, true])
+    })
+
+  test('the bank takes the key and the form of the published example, and forty characters, not more [S0-05 S0-12 S0-34]', async () => {
+    const first = await withdraw(sandbox, { key: 'A8Z5MHwQS7jUmZ' })
+    expect([first.status, isReplay(await withdraw(sandbox, { key: 'A8Z5MHwQS7jUmZ' }))]).toEqual([201, true])
+    const changed = await withdraw(sandbox, { key: 'A8Z5MHwQS7jUmZ', form: { ...asked, amount: '2001' } })
+    expect(changed.status).toBe(422)
+    expect((await withdraw(sandbox, { key: 'x'.repeat(40) })).status).toBe(201)
+    expect((await withdraw(sandbox, { key: 'x'.repeat(41) })).status).toBe(400)
+  })
+
+  test('a repeat at the bank answers 201 with the status by then, and makes nothing [S0-22 S0-23]', async () => {
+    const { json } = await withdraw(sandbox, { key: 'status' })
+    expect(json.status).toBe('pending')
+    const repeat = () => withdraw(sandbox, { key: 'status' })
+    await eventually(async () => expect((await repeat()).json).toEqual({ ...json, status: 'completed' }))
+    expect((await repeat()).status).toBe(201)
+    const paid = (await ledger(sandbox, '?provider=bank')).filter(({ reference }) => reference === json.id)
+    expect(paid).toHaveLength(1)
+  })
+
+  test('a changed body at the bank is an error, and changes nothing [S0-14 S0-20]', async () => {
+    const { json } = await withdraw(sandbox, { key: 'changed', client: acme })
+    expect((await withdraw(sandbox, { key: 'changed', client: acme, form: { ...asked, amount: '1' } })).status).toBe(
+      422,
+    )
+    expect((await get(sandbox, `/sb/v1/withdrawals/${json.id}`)).json.amount).toBe(2000)
+  })
+
+  test('what is refused before it ran takes no key: mended, it runs under the same [S0-11]', async () => {
     const key = randomUUID()
-    const first = await postJson(sandbox, path, body, { key })
-    const again = await postJson(sandbox, path, body, { key })
-    expect([first.status, isReplay(first)]).toEqual([again.status, false])
-    expect([again.json.id, isReplay(again)]).toEqual([first.json.id, true])
+    expect((await postJson(sandbox, '/rides', { ...trip, amountCents: 0 }, { key })).status).toBe(400)
+    const nobody = { authorization: 'Bearer nobody' }
+    expect((await postJson(sandbox, '/rides', trip, { key, tenant: nobody })).status).toBe(401)
+    expect((await postJson(sandbox, '/rides', trip, { key })).status).toBe(201)
   })
 
-test('of all that the sandbox is sent by POST, only what providers send and what is for the simulation goes without a key [S0-30]', async () => {
-  const dataDir = await emptyDirectory()
-  const opened = await openSandbox(settingsFrom({ HAPAX_DATA_DIR: dataDir, HAPAX_PROVIDERS_URL: 'http://127.0.0.1:1' }))
-  const app = webApp()
-  onTestFinished(async () => {
-    await app.close()
-    await closeSandbox(opened, undefined)
+  test('a ride answers another request under its key, and one that runs, in the words of Stripe [S3-11 S3-12]', async () => {
+    const key = randomUUID()
+    await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'slow', ms: 1_000 })
+    const running = postJson(sandbox, '/rides', trip, { key })
+    const met = await retriedUntil(409, () => postJson(sandbox, '/rides', trip, { key }))
+    expect(met.json).toMatchObject({ error: { code: 'idempotency_key_in_use' } })
+    expect((await running).status).toBe(201)
+    const other = await postJson(sandbox, '/rides', { ...trip, amountCents: 1 }, { key })
+    expect(other).toMatchObject({ status: 400, json: { error: { type: 'idempotency_error' } } })
   })
-  const paths: string[] = []
-  // Those that only say 405 have a list of methods.
-  app.addHook('onRoute', ({ method, url }) => void (method === 'POST' && paths.push(url)))
-  addRoutes(app, opened)
-  await app.ready()
-  const keyed = paths.filter((path) => !/^\/(webhooks|_providers)\/|\/refresh$/.test(path))
-  const guarded = contractOf(opened.hapax, { scopedBy: 'tenant' }).routes.filter(({ methods }) =>
-    methods.includes('POST'),
-  )
-  expect(keyed).toEqual(expect.arrayContaining(Object.keys(posts)))
-  expect(guarded).toHaveLength(keyed.length)
+
+  test('the same key of two tenants is two rides, and neither is shown the other [S0-18 S3-63]', async () => {
+    const key = randomUUID()
+    const mine = await postJson(sandbox, '/rides', trip, { key })
+    const theirs = await postJson(sandbox, '/rides', trip, { key, tenant: globex })
+    expect([mine.status, theirs.status, isReplay(theirs)]).toEqual([201, 201, false])
+    expect((await get(sandbox, `/rides/${mine.json.id}`, globex)).status).toBe(404)
+  })
+
+  test('a worker killed in the middle of a ride: the retry goes on behind the last phase, and charges once [S3-07 S3-42 S3-71]', async () => {
+    const own = await start({ providers: 'simulated', env: { SANDBOX_LEASE_SECONDS: '3' } })
+    await fault(own, { provider: 'card', operation: 'charge', mode: 'slow', ms: 60_000 })
+    const cut = postJson(own, '/rides', trip, { key: 'k' }).catch(() => 'cut off')
+    await eventually(async () => expect(await ledger(own, '?provider=card')).toHaveLength(1))
+    await killed(own)
+    expect(await cut).toBe('cut off')
+    const { json } = await retriedUntil(201, () => postJson(own, '/rides', trip, { key: 'k' }))
+    expect(await ledger(own, '?provider=card')).toMatchObject([
+      { operation: 'charge', amount: 2000, reference: json.id },
+    ])
+  })
+
+  test('a time-out of the card processor is unknown, never run again blindly, and settled by asking it [S2-007 S2-023 S2-119]', async () => {
+    await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'timeout_after_effect' })
+    expect(await pay(sandbox, { key: 'unsure' })).toMatchObject({ status: 409, json: { code: 'outcome_unknown' } })
+    const { json } = await retriedUntil(201, () => pay(sandbox, { key: 'unsure' }))
+    const charges = (await ledger(sandbox, '?provider=card')).filter(({ reference }) => reference === json.id)
+    expect(charges).toHaveLength(1)
+  })
+
+  test('a notification is answered when its row and its job are there; a worker does the job, and writes that down [S1-003 S1-018 S1-055]', async () => {
+    await fault(sandbox, { provider: 'notifier', operation: 'send', mode: 'slow', ms: 1_000 })
+    const first = await postJson(sandbox, '/notifications', posts['/notifications'], { key: 'golden' })
+    const path = `/notifications/${first.json.id}`
+    expect([first.json.status, (await get(sandbox, path)).json.status]).toEqual(['queued', 'queued'])
+    await eventually(async () => expect((await get(sandbox, path)).json.status).toBe('sent'))
+    const again = await postJson(sandbox, '/notifications', posts['/notifications'], { key: 'golden' })
+    expect([again.text, isReplay(again)]).toEqual([first.text, true])
+  })
+
+  test('a worker killed when its message was sent and not yet written down: another one finds out, and sends none [S1-037 S1-103]', async () => {
+    const own = await start({ providers: 'simulated', env: { SANDBOX_LEASE_SECONDS: '2' } })
+    await fault(own, { provider: 'notifier', operation: 'send', mode: 'slow', ms: 60_000 })
+    const { json } = await postJson(own, '/notifications', posts['/notifications'])
+    await eventually(async () => expect(await ledger(own, '?provider=notifier')).toHaveLength(1))
+    await killed(own)
+    await eventually(async () => expect((await get(own, `/notifications/${json.id}`)).json.status).toBe('sent'))
+    expect(await ledger(own, '?provider=notifier')).toHaveLength(1)
+  })
+
+  test('a payment has states of its own, a key at the processor and somebody who reconciles; a receipt waits in the outbox [S2-112]', async () => {
+    const key = randomUUID()
+    await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'timeout_after_effect' })
+    const running = pay(sandbox, { key, tenant: globex })
+    const payments = async () => (await get(sandbox, '/payments', globex)).json.payments
+    await eventually(async () => expect(await payments()).toMatchObject([{ status: 'pending' }]))
+    expect((await running).json.code).toBe('outcome_unknown')
+    // Nobody retries.
+    await eventually(async () => expect(await payments()).toMatchObject([{ status: 'succeeded' }]))
+    const { json } = await pay(sandbox, { key, tenant: globex })
+    const [charge, ...others] = (await ledger(sandbox, '?provider=card')).filter(
+      ({ reference }) => reference === json.id,
+    )
+    expect([charge?.key, others]).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), []])
+    expect(charge?.key).not.toBe(key)
+    const ride = await postJson(sandbox, '/rides', trip)
+    expect(ride.json.receipt).toBe('queued')
+    await eventually(async () => expect((await get(sandbox, `/rides/${ride.json.id}`)).json.receipt).toBe('sent'))
+  })
 })
 
-test('the bank takes the key and the form of the published example, and forty characters, not more [S0-05 S0-12 S0-34]', async () => {
-  const first = await withdraw(sandbox, { key: 'A8Z5MHwQS7jUmZ' })
-  expect([first.status, isReplay(await withdraw(sandbox, { key: 'A8Z5MHwQS7jUmZ' }))]).toEqual([201, true])
-  const changed = await withdraw(sandbox, { key: 'A8Z5MHwQS7jUmZ', form: { ...asked, amount: '2001' } })
-  expect(changed.status).toBe(422)
-  expect((await withdraw(sandbox, { key: 'x'.repeat(40) })).status).toBe(201)
-  expect((await withdraw(sandbox, { key: 'x'.repeat(41) })).status).toBe(400)
-})
-
-test('a repeat at the bank answers 201 with the status by then, and makes nothing [S0-22 S0-23]', async () => {
-  const { json } = await withdraw(sandbox, { key: 'status' })
-  expect(json.status).toBe('pending')
-  const repeat = () => withdraw(sandbox, { key: 'status' })
-  await eventually(async () => expect((await repeat()).json).toEqual({ ...json, status: 'completed' }))
-  expect((await repeat()).status).toBe(201)
-  const paid = (await ledger(sandbox, '?provider=bank')).filter(({ reference }) => reference === json.id)
-  expect(paid).toHaveLength(1)
-})
-
-test('a changed body at the bank is an error, and changes nothing [S0-14 S0-20]', async () => {
-  const { json } = await withdraw(sandbox, { key: 'changed', client: acme })
-  expect((await withdraw(sandbox, { key: 'changed', client: acme, form: { ...asked, amount: '1' } })).status).toBe(422)
-  expect((await get(sandbox, `/sb/v1/withdrawals/${json.id}`)).json.amount).toBe(2000)
-})
-
-test('what is refused before it ran takes no key: mended, it runs under the same [S0-11]', async () => {
-  const key = randomUUID()
-  expect((await postJson(sandbox, '/rides', { ...trip, amountCents: 0 }, { key })).status).toBe(400)
-  const nobody = { authorization: 'Bearer nobody' }
-  expect((await postJson(sandbox, '/rides', trip, { key, tenant: nobody })).status).toBe(401)
-  expect((await postJson(sandbox, '/rides', trip, { key })).status).toBe(201)
-})
-
-test('a ride answers another request under its key, and one that runs, in the words of Stripe [S3-11 S3-12]', async () => {
-  const key = randomUUID()
-  await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'slow', ms: 1_000 })
-  const running = postJson(sandbox, '/rides', trip, { key })
-  const met = await retriedUntil(409, () => postJson(sandbox, '/rides', trip, { key }))
-  expect(met.json).toMatchObject({ error: { code: 'idempotency_key_in_use' } })
-  expect((await running).status).toBe(201)
-  const other = await postJson(sandbox, '/rides', { ...trip, amountCents: 1 }, { key })
-  expect(other).toMatchObject({ status: 400, json: { error: { type: 'idempotency_error' } } })
-})
-
-test('the same key of two tenants is two rides, and neither is shown the other [S0-18 S3-63]', async () => {
-  const key = randomUUID()
-  const mine = await postJson(sandbox, '/rides', trip, { key })
-  const theirs = await postJson(sandbox, '/rides', trip, { key, tenant: globex })
-  expect([mine.status, theirs.status, isReplay(theirs)]).toEqual([201, 201, false])
-  expect((await get(sandbox, `/rides/${mine.json.id}`, globex)).status).toBe(404)
-})
-
-test('a worker killed in the middle of a ride: the retry goes on behind the last phase, and charges once [S3-07 S3-42 S3-71]', async () => {
-  const own = await startSupervised({ env: { SANDBOX_LEASE_SECONDS: '3' } })
-  await fault(own, { provider: 'card', operation: 'charge', mode: 'slow', ms: 60_000 })
-  const cut = postJson(own, '/rides', trip, { key: 'k' }).catch(() => 'cut off')
-  await eventually(async () => expect(await ledger(own, '?provider=card')).toHaveLength(1))
-  const { pid } = await apiOf(own)
-  process.kill(pid, 'SIGKILL')
-  expect(await cut).toBe('cut off')
-  await untilRestarted(own, pid)
-  const { json } = await retriedUntil(201, () => postJson(own, '/rides', trip, { key: 'k' }))
-  expect(await ledger(own, '?provider=card')).toMatchObject([{ operation: 'charge', amount: 2000, reference: json.id }])
-})
-
-test('a time-out of the card processor is unknown, never run again blindly, and settled by asking it [S2-007 S2-023 S2-119]', async () => {
-  await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'timeout_after_effect' })
-  expect(await pay(sandbox, { key: 'unsure' })).toMatchObject({ status: 409, json: { code: 'outcome_unknown' } })
-  const { json } = await retriedUntil(201, () => pay(sandbox, { key: 'unsure' }))
-  const charges = (await ledger(sandbox, '?provider=card')).filter(({ reference }) => reference === json.id)
-  expect(charges).toHaveLength(1)
-})
-
-test('a notification is answered when its row and its job are there; a worker does the job, and writes that down [S1-003 S1-018 S1-055]', async () => {
-  await fault(sandbox, { provider: 'notifier', operation: 'send', mode: 'slow', ms: 1_000 })
-  const first = await postJson(sandbox, '/notifications', posts['/notifications'], { key: 'golden' })
-  const path = `/notifications/${first.json.id}`
-  expect([first.json.status, (await get(sandbox, path)).json.status]).toEqual(['queued', 'queued'])
-  await eventually(async () => expect((await get(sandbox, path)).json.status).toBe('sent'))
-  const again = await postJson(sandbox, '/notifications', posts['/notifications'], { key: 'golden' })
-  expect([again.text, isReplay(again)]).toEqual([first.text, true])
-})
-
-test('a worker killed when its message was sent and not yet written down: another one finds out, and sends none [S1-037 S1-103]', async () => {
-  const own = await startSupervised({ env: { SANDBOX_LEASE_SECONDS: '2' } })
-  await fault(own, { provider: 'notifier', operation: 'send', mode: 'slow', ms: 60_000 })
-  const { json } = await postJson(own, '/notifications', posts['/notifications'])
-  await eventually(async () => expect(await ledger(own, '?provider=notifier')).toHaveLength(1))
-  const { pid } = await apiOf(own)
-  process.kill(pid, 'SIGKILL')
-  await untilRestarted(own, pid)
-  await eventually(async () => expect((await get(own, `/notifications/${json.id}`)).json.status).toBe('sent'))
-  expect(await ledger(own, '?provider=notifier')).toHaveLength(1)
-})
-
-test('a payment has states of its own, a key at the processor and somebody who reconciles; a receipt waits in the outbox [S2-112]', async () => {
-  const key = randomUUID()
-  await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'timeout_after_effect' })
-  const running = pay(sandbox, { key, tenant: globex })
-  const payments = async () => (await get(sandbox, '/payments', globex)).json.payments
-  await eventually(async () => expect(await payments()).toMatchObject([{ status: 'pending' }]))
-  expect((await running).json.code).toBe('outcome_unknown')
-  // Nobody retries.
-  await eventually(async () => expect(await payments()).toMatchObject([{ status: 'succeeded' }]))
-  const { json } = await pay(sandbox, { key, tenant: globex })
-  const [charge, ...others] = (await ledger(sandbox, '?provider=card')).filter(({ reference }) => reference === json.id)
-  expect([charge?.key, others]).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), []])
-  expect(charge?.key).not.toBe(key)
-  const ride = await postJson(sandbox, '/rides', trip)
-  expect(ride.json.receipt).toBe('queued')
-  await eventually(async () => expect((await get(sandbox, `/rides/${ride.json.id}`)).json.receipt).toBe('sent'))
-})
+/** Whichever node it was that did it. Each is started again by its parent. */
+async function killed({ nodes }: BlackBox): Promise<void> {
+  const pids = await Promise.all(nodes.map(async (node) => (await apiOf(node)).pid))
+  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  await Promise.all(nodes.map((node, index) => untilRestarted(node, pids[index] ?? 0)))
+}

@@ -1,5 +1,5 @@
 import { ask } from './payment-client.js'
-import type { SandboxProcess } from './sandbox-process.js'
+import type { Api } from './sandbox-process.js'
 
 /** What a client of the bank sends: the published example, unless a test says otherwise. */
 
@@ -12,7 +12,7 @@ interface WithdrawalTry {
   readonly client?: { readonly authorization: string }
 }
 
-export function withdraw(sandbox: SandboxProcess, { key, form = asked, client = initech }: WithdrawalTry = {}) {
+export function withdraw(sandbox: Api, { key, form = asked, client = initech }: WithdrawalTry = {}) {
   const headers = {
     ...client,
     'content-type': 'application/x-www-form-urlencoded',

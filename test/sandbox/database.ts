@@ -1,8 +1,6 @@
 import { join } from 'node:path'
 import Database from 'libsql'
-import { expect, vi } from 'vitest'
 import { coffee } from './payment-client.js'
-import type { SandboxProcess } from './sandbox-process.js'
 
 /** What lies in the database of a sandbox, whether it runs or not. Read without Hapax, which is not believed here. */
 
@@ -17,12 +15,6 @@ export function paymentsOf(dataDir: string, { customerId }: Customer = coffee): 
 /** What is kept of a key. */
 export function recordsOf(dataDir: string, key: string): Row[] {
   return select(dataDir, 'SELECT scope_id, status, attempt FROM hapax_records WHERE idempotency_key = ?', key)
-}
-
-/** Resolves once a payment with this key runs. Looking here, nobody competes with it for the key. */
-export async function untilRunning({ dataDir }: SandboxProcess, key: string): Promise<void> {
-  const look = () => expect(recordsOf(dataDir, key)).toMatchObject([{ status: 'in_progress' }])
-  await vi.waitFor(look, { timeout: 5_000, interval: 20 })
 }
 
 export type Row = Readonly<Record<string, unknown>>

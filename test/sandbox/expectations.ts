@@ -1,11 +1,11 @@
 import { expect, vi } from 'vitest'
 import { type Answer, type PaymentTry, pay } from './payment-client.js'
-import type { SandboxProcess } from './sandbox-process.js'
+import type { Api } from './sandbox-process.js'
 
 /** What several test files expect of the sandbox. */
 
 /** Retries until the lease of the attempt before is over. */
-export function onceCreated(sandbox: SandboxProcess, key: string, payment: PaymentTry = {}): Promise<Answer> {
+export function onceCreated(sandbox: Api, key: string, payment: PaymentTry = {}): Promise<Answer> {
   const retry = async () => {
     const answer = await pay(sandbox, { ...payment, key })
     expect(answer.status).toBe(201)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { type Answer, acme, ask, globex } from './payment-client.js'
 import { ledger, tell, until } from './providers-process.js'
-import type { SandboxProcess } from './sandbox-process.js'
+import type { Api } from './sandbox-process.js'
 
 /** The marketplace over real HTTP, and what its partners did. */
 
@@ -19,7 +19,7 @@ export const order = { buyer_id: buyer, seller_id: seller, amount: '100.00', cur
 export const topup = { user_id: buyer, amount: '25.00', currency: 'USD' }
 export const withdrawal = { user_id: buyer, amount: '10.00', currency: 'USD', destination: { ref: 'acc_17' } }
 
-export function post(sandbox: SandboxProcess, path: string, sent: Sent = {}): Promise<Answer> {
+export function post(sandbox: Api, path: string, sent: Sent = {}): Promise<Answer> {
   const { key = randomUUID(), body, tenant = acme } = sent
   const headers = {
     ...tenant,
@@ -29,7 +29,7 @@ export function post(sandbox: SandboxProcess, path: string, sent: Sent = {}): Pr
   return ask(sandbox, path, { method: 'POST', headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
 }
 
-export function get(sandbox: SandboxProcess, path: string, tenant = acme): Promise<Answer> {
+export function get(sandbox: Api, path: string, tenant = acme): Promise<Answer> {
   return ask(sandbox, path, { headers: tenant })
 }
 
@@ -38,7 +38,7 @@ const steps = ['reserve', 'escrow', 'escrow/fund'] as const
 export type Step = (typeof steps)[number]
 
 /** A new order that has gone through these steps, up to the last one named; its id. */
-export async function orderAfter(sandbox: SandboxProcess, last: Step | 'none', body: object = order): Promise<string> {
+export async function orderAfter(sandbox: Api, last: Step | 'none', body: object = order): Promise<string> {
   const created = await post(sandbox, '/orders', { body })
   expect([created.status, created.json.status]).toEqual([201, 'ORDER_CREATED'])
   const path = `/orders/${created.json.id}`
@@ -49,7 +49,7 @@ export async function orderAfter(sandbox: SandboxProcess, last: Step | 'none', b
 }
 
 /** A dispute over a new order. */
-export async function disputedOrder(sandbox: SandboxProcess): Promise<{ orderId: string; disputeId: string }> {
+export async function disputedOrder(sandbox: Api): Promise<{ orderId: string; disputeId: string }> {
   const orderId = await orderAfter(sandbox, 'escrow/fund')
   const opened = await post(sandbox, `/orders/${orderId}/disputes`, { body: { reason: 'It never came.' } })
   expect(opened).toMatchObject({ status: 201, json: { status: 'OPEN' } })
@@ -57,7 +57,7 @@ export async function disputedOrder(sandbox: SandboxProcess): Promise<{ orderId:
 }
 
 /** How often Trustless Work did each operation for an order. */
-export async function escrowCalls(sandbox: SandboxProcess, orderId: string): Promise<Record<string, number>> {
+export async function escrowCalls(sandbox: Api, orderId: string): Promise<Record<string, number>> {
   const entries = await ledger(sandbox, '?provider=trustless-work')
   const { escrow_id } = (await get(sandbox, `/orders/${orderId}`)).json
   const object = entries.find(({ reference }) => reference === escrow_id)?.object
@@ -68,11 +68,11 @@ export async function escrowCalls(sandbox: SandboxProcess, orderId: string): Pro
 }
 
 /** What Airtm did for one of our ids. */
-export async function payments(sandbox: SandboxProcess, id: unknown): Promise<Record<string, unknown>[]> {
+export async function payments(sandbox: Api, id: unknown): Promise<Record<string, unknown>[]> {
   return (await ledger(sandbox, '?provider=airtm')).filter(({ reference }) => reference === id)
 }
 
-export async function balanceOf(sandbox: SandboxProcess, user: string, currency = 'USD'): Promise<string> {
+export async function balanceOf(sandbox: Api, user: string, currency = 'USD'): Promise<string> {
   const { users } = (await get(sandbox, '/users', user.startsWith('usr_acme') ? acme : globex)).json as unknown as Users
   return users.find(({ id }) => id === user)?.balances[currency] ?? '0.00'
 }
@@ -82,15 +82,15 @@ interface Users {
 }
 
 /** The books are balanced, at whatever moment one looks. */
-export async function expectBalanced(sandbox: SandboxProcess): Promise<void> {
+export async function expectBalanced(sandbox: Api): Promise<void> {
   for (const tenant of [acme, globex]) expect((await get(sandbox, '/ledger', tenant)).json.sum).toBe('0.00')
 }
 
-export async function fault(sandbox: SandboxProcess, fault: object): Promise<void> {
+export async function fault(sandbox: Api, fault: object): Promise<void> {
   expect((await tell(sandbox, 'POST', '/_providers/faults', { body: fault })).status).toBe(201)
 }
 
 /** Looks until what is there has this status. */
-export function untilStatus(sandbox: SandboxProcess, path: string, status: string): Promise<unknown> {
+export function untilStatus(sandbox: Api, path: string, status: string): Promise<unknown> {
   return until(async () => expect((await get(sandbox, path)).json.status).toBe(status))
 }

@@ -110,14 +110,22 @@ onPostgres('two nodes of the marketplace', () => {
   })
 
   test('have balances that are the sums of their entries', async () => {
-    const wrong = await select(
+    // An account without entries, and an entry without its account, are as wrong as a sum that does not agree.
+    const accounts = await select(
       database.url,
       `SELECT a.tenant, a.id, a.currency, a.balance, sum(e.amount) AS entered
        FROM sandbox.accounts a
-       JOIN sandbox.transfers t ON t.tenant = a.tenant
-       JOIN sandbox.entries e ON e.transfer_id = t.id AND e.account_id = a.id AND e.currency = a.currency
-       GROUP BY a.tenant, a.id, a.currency, a.balance HAVING a.balance <> sum(e.amount)`,
+       FULL JOIN (sandbox.entries e JOIN sandbox.transfers t ON t.id = e.transfer_id)
+         ON t.tenant = a.tenant AND e.account_id = a.id AND e.currency = a.currency
+       GROUP BY a.tenant, a.id, a.currency, a.balance`,
     )
-    expect(wrong).toEqual([])
+    expect(accounts.length).toBeGreaterThan(6)
+    for (const account of accounts) {
+      expect(Object.values(account)).not.toContain(null)
+      expect(account).toEqual({ ...account, entered: account.balance })
+    }
+    const entries =
+      'SELECT 1 FROM sandbox.entries e LEFT JOIN sandbox.transfers t ON t.id = e.transfer_id WHERE t.id IS NULL'
+    expect(await select(database.url, entries)).toEqual([])
   })
 })

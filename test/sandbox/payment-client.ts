@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import type { SandboxProcess } from './sandbox-process.js'
+import type { Api } from './sandbox-process.js'
 
 /** What the sandbox is asked, over real HTTP, and what it answers. */
 
@@ -19,7 +19,7 @@ export interface Answer {
   readonly json: Readonly<Record<string, unknown>>
 }
 
-export async function ask({ url }: SandboxProcess, path: string, init: RequestInit = {}): Promise<Answer> {
+export async function ask({ url }: Api, path: string, init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(url + path, init)
   const text = await response.text()
   return { status: response.status, headers: response.headers, text, json: JSON.parse(text) }
@@ -32,12 +32,12 @@ export interface PaymentTry {
   readonly tenant?: { readonly authorization: string }
 }
 
-export function pay(sandbox: SandboxProcess, { key = randomUUID(), body = coffee, tenant = acme }: PaymentTry = {}) {
+export function pay(sandbox: Api, { key = randomUUID(), body = coffee, tenant = acme }: PaymentTry = {}) {
   return post(sandbox, JSON.stringify(body), { ...tenant, 'idempotency-key': key })
 }
 
 /** A body as it is, with the headers given and `Content-Type: application/json` unless they name another. */
-export function post(sandbox: SandboxProcess, body: string | Uint8Array, headers: Record<string, string>) {
+export function post(sandbox: Api, body: string | Uint8Array, headers: Record<string, string>) {
   return ask(sandbox, '/payments', {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
@@ -46,7 +46,7 @@ export function post(sandbox: SandboxProcess, body: string | Uint8Array, headers
 }
 
 /** Bytes that no HTTP client would send, and the whole text that comes back. */
-export async function exchange({ url }: SandboxProcess, request: string): Promise<string> {
+export async function exchange({ url }: Api, request: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) })
   await once(socket, 'connect')

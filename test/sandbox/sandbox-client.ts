@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, vi } from 'vitest'
 import { type Answer, acme, ask } from './payment-client.js'
 import { tell } from './providers-process.js'
-import type { SandboxProcess } from './sandbox-process.js'
+import type { Api } from './sandbox-process.js'
 
 /** What the systems of the sandbox are asked, besides plain payments. */
 
@@ -21,7 +21,7 @@ export const trip = {
 }
 
 export function postJson(
-  sandbox: SandboxProcess,
+  sandbox: Api,
   path: string,
   body: unknown,
   { key = randomUUID(), tenant = acme }: Try = {},
@@ -30,12 +30,12 @@ export function postJson(
   return ask(sandbox, path, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
-export function get(sandbox: SandboxProcess, path: string, tenant = acme): Promise<Answer> {
+export function get(sandbox: Api, path: string, tenant = acme): Promise<Answer> {
   return ask(sandbox, path, { headers: tenant })
 }
 
 /** The next request of this operation meets the fault. */
-export async function fault(sandbox: SandboxProcess, where: Body): Promise<void> {
+export async function fault(sandbox: Api, where: Body): Promise<void> {
   expect((await tell(sandbox, 'POST', '/_providers/faults', { body: where })).status).toBe(201)
 }
 
@@ -54,7 +54,7 @@ export function eventually<T>(look: () => Promise<T>): Promise<T> {
 }
 
 /** How the key of a tenant stands; 404 where it is free. */
-export async function stateOf(sandbox: SandboxProcess, key: string, tenant = acme): Promise<unknown> {
+export async function stateOf(sandbox: Api, key: string, tenant = acme): Promise<unknown> {
   const { status, json } = await ask(sandbox, '/idempotency/status', { headers: { ...tenant, 'idempotency-key': key } })
   return status === 404 ? 'free' : json.state
 }

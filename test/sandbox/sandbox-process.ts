@@ -8,9 +8,13 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll } from 'vitest'
 
-/** The real sandbox, as a process of its own on a free port. Whatever a test file leaves behind ends with it. */
-export interface SandboxProcess {
+/** Where a sandbox is asked. */
+export interface Api {
   readonly url: string
+}
+
+/** The real sandbox, as a process of its own on a free port. Whatever a test file leaves behind ends with it. */
+export interface SandboxProcess extends Api {
   readonly dataDir: string
   readonly child: ChildProcess
   /** Everything it has printed so far. */

@@ -17,7 +17,7 @@ export async function apiOf(sandbox: { readonly url: string }): Promise<{ pid: n
 }
 
 /** Resolves once another process than this one serves. */
-export function untilRestarted(sandbox: SandboxProcess, killed: number): Promise<number> {
+export function untilRestarted(sandbox: { readonly url: string }, killed: number): Promise<number> {
   const look = async () => {
     const { pid } = await apiOf(sandbox)
     if (pid === killed) throw new Error(`${pid} still serves`)

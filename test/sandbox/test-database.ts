@@ -26,7 +26,7 @@ export function onEachDatabase(declare: (fresh: () => Promise<TestDatabase>) => 
 }
 
 /** Resolves once a payment with this key runs. Looking here, nobody competes with it for the key. */
-export async function untilRunning(database: TestDatabase, key: string): Promise<void> {
+export async function untilRunning(database: Pick<TestDatabase, 'recordsOf'>, key: string): Promise<void> {
   const look = async () => expect(await database.recordsOf(key)).toMatchObject([{ status: 'in_progress' }])
   await vi.waitFor(look, { timeout: 5_000, interval: 20 })
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { SandboxProcess } from '../../sandbox/sandbox-process.js'
+import type { Api } from '../../sandbox/sandbox-process.js'
 
 /** A network in front of a server, which loses things by cutting the connection. */
 export interface LossyNetwork {
@@ -15,13 +15,13 @@ export interface LossyNetwork {
 export type Loss = 'request' | 'answer' | 'nothing'
 
 /** One in front of a sandbox, for as long as a test takes. */
-export async function lossyProxy(sandbox: SandboxProcess) {
+export async function lossyProxy<A extends Api>(sandbox: A) {
   const { url, loses, close } = await lossyNetwork(sandbox)
   onTestFinished(close)
   return { sandbox: { ...sandbox, url }, loses }
 }
 
-export async function lossyNetwork({ url }: { readonly url: string }): Promise<LossyNetwork> {
+export async function lossyNetwork({ url }: Api): Promise<LossyNetwork> {
   const target = new URL(url)
   let plan = (): Loss => 'nothing'
   const server = createServer((client) => {
