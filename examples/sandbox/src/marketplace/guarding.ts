@@ -81,6 +81,11 @@ export function guarded<Input>(
   )
 }
 
+/** The key as it was sent: whoever sends it again goes on with the request. */
+export function keyIn({ headers }: FastifyRequest): string {
+  return String(headers['idempotency-key'] ?? '')
+}
+
 export function idIn({ params }: FastifyRequest): string {
   return (params as { readonly id: string }).id
 }

@@ -69,7 +69,7 @@ function escrowPage({ database }: Sandbox) {
   return reading(async (request) => {
     const order = await findOrder(rowsOf(database), { tenant: request.tenant, orderId: idIn(request) })
     if (order === undefined) throw notFound('order')
-    if (order.escrowId === null) throw notFound('escrow')
+    if (order.partnerEscrowId === null) throw notFound('escrow')
     return shownEscrow(order)
   })
 }

@@ -36,8 +36,14 @@ export function conflict(code: string, detail: string): Problem {
   return new Problem({ status: 409, code, title: 'It is not in a state for this.', detail })
 }
 
-/** Another request is at it, and takes its time. The same request again finds out how that ended. */
-export function busy(): Problem {
-  const detail = 'Another request is moving this order. Send the same request again in a moment.'
+/**
+ * Another request is at it, and takes its time. The same request again finds out how that ended. One that was tried too often
+ * to be tried by itself goes on when it is sent again, and so its key is told: to its own tenant, since nobody else gets here.
+ */
+export function busy(key: string | null): Problem {
+  const which = key === null ? '' : ` with the Idempotency-Key ${key}`
+  const detail =
+    `Another request${which} is moving this order. Send yours again in a moment; if it stays so, send that one again, ` +
+    'which goes on where it stopped.'
   return new Problem({ status: 409, code: 'order_busy', title: 'The order is busy.', detail, retryAfter: 1 })
 }
