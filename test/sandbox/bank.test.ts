@@ -104,6 +104,16 @@ describe('a withdrawal', () => {
     expect(await paidFor(json.id)).toEqual([])
   })
 
+  test('is not polled by its key: after twenty repeats within a minute it is 429, and the GET goes on', async () => {
+    const { json } = await withdraw(sandbox, { key: 'polled' })
+    for (let time = 0; time < 20; time++) expect((await withdraw(sandbox, { key: 'polled' })).status).toBe(201)
+    const refused = await withdraw(sandbox, { key: 'polled' })
+    expect(refused).toMatchObject({ status: 429, json: { code: 'rate_exceeded' } })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await show(json.id)).status).toBe(200)
+    expect((await withdraw(sandbox, { key: 'not-polled' })).status).toBe(201)
+  })
+
   test('may come as JSON, too', async () => {
     const headers = { ...initech, 'content-type': 'application/json', 'idempotency-key': 'json' }
     const body = JSON.stringify({ ...asked, amount: 2000 })
