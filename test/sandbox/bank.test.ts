@@ -70,6 +70,14 @@ describe('a withdrawal', () => {
     expect((await show(theirs.json.id, basic)).status).toBe(200)
   })
 
+  test('has a key whose state its client may ask for, and nobody else', async () => {
+    await withdraw(sandbox, { key: 'asked-for' })
+    const asked = (client: Record<string, string>) =>
+      ask(sandbox, '/idempotency/status', { headers: { ...client, 'idempotency-key': 'asked-for' } })
+    expect(await asked(initech)).toMatchObject({ status: 200, json: { state: 'completed' } })
+    expect((await asked(acme)).status).toBe(404)
+  })
+
   test('is made by nobody who is not known', async () => {
     for (const authorization of [
       '',

@@ -69,6 +69,11 @@ export const marketplace: System = {
       },
       refusals: { 404: 'There is no such user.', 409: 'There is not enough money.' },
     },
+    'DELETE /withdrawals/{id}': {
+      summary: 'Cancel a withdrawal that is not committed',
+      answers: { 200: { means: "It is cancelled, and its money is the user's again.", schema: ref('Withdrawal') } },
+      refusals: { 409: 'It was committed before.' },
+    },
     'POST /withdrawals/{id}/commit': moved('Withdrawal', 'withdrawals.commit', 'Have Airtm send the money'),
     'POST /withdrawals/{id}/refresh': asked('Withdrawal', 'Ask Airtm how a withdrawal stands'),
   },

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { rowsOf } from '../database/database.js'
 import type { Sandbox } from '../sandbox.js'
+import { notFound } from '../web/fields.js'
 import type { Problem } from '../web/problem.js'
 import { idIn, keyIn } from './guarding.js'
 import {
@@ -13,7 +14,7 @@ import {
   shownOrder,
   theOrder,
 } from './orders.js'
-import { busy, conflict, keptReply, notFound } from './problems.js'
+import { busy, conflict, keptReply } from './problems.js'
 
 /** What a request may know of an order before it begins. */
 

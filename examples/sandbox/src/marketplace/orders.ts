@@ -1,6 +1,7 @@
 import type { Updateable } from 'kysely'
 import type { Row, Rows } from '../database/database.js'
-import { amountOf, type Currency } from '../money/amounts.js'
+import { amountOf } from '../money/amounts.js'
+import type { Currency } from '../money/currencies.js'
 import type { MarketplaceTables } from './tables.js'
 
 /** Orders as rows: who takes one, and how it is shown. */

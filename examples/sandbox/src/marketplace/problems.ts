@@ -21,16 +21,6 @@ export function keptReply({ details: { status, code, detail } }: Problem) {
   return { status, body: errorBody(code, detail) }
 }
 
-export function invalid(detail: string): Problem {
-  return new Problem({ status: 400, code: 'request_invalid', title: 'The request is not valid.', detail })
-}
-
-/** To everybody but its tenant it does not exist. */
-export function notFound(what: 'user' | 'order' | 'escrow' | 'dispute' | 'topup' | 'withdrawal'): Problem {
-  const detail = `There is no such ${what}. Check the id; it is only shown to the tenant that it belongs to.`
-  return new Problem({ status: 404, code: `${what}_not_found`, title: `There is no such ${what}.`, detail })
-}
-
 /** What is asked for cannot be done with it as it is. */
 export function conflict(code: string, detail: string): Problem {
   return new Problem({ status: 409, code, title: 'It is not in a state for this.', detail })

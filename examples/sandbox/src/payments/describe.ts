@@ -1,6 +1,7 @@
+import { chargedCurrencies } from '../money/currencies.js'
 import { cents, id, object, oneOf, page, ref, type System, text, time } from '../openapi/described.js'
 
-const currency = oneOf('KRW', 'USD', 'EUR')
+const currency = oneOf(...chargedCurrencies)
 const metadata = {
   type: 'object',
   maxProperties: 50,

@@ -1,7 +1,8 @@
+import { currencyInAnyCase } from '../money/currencies.js'
 import { cents, id, object, oneOf, orNull, page, ref, type System, text, time } from '../openapi/described.js'
 
 const degrees = (most: number) => ({ type: 'number', minimum: -most, maximum: most })
-const currency = { type: 'string', pattern: '^(KRW|USD|EUR|krw|usd|eur)$' }
+const currency = currencyInAnyCase
 const asked = {
   origin: ref('Place'),
   destination: ref('Place'),
