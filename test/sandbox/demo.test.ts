@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test, vi } from 'vitest'
@@ -43,15 +44,17 @@ test('the demo says what it is, and refuses what it does not know', async () => 
 
 test('killed with SIGKILL, the demo takes its sandbox with it', { timeout: 60_000 }, async () => {
   const { child } = launched([])
-  const [supervisor] = await vi.waitFor(() => childrenOf(child.pid, 1), { timeout: 20_000, interval: 100 })
+  // Its sandbox has said by then what it has to say, so that nobody there writes into a pipe that is gone.
+  for await (const line of createInterface({ input: child.stdout })) if (line.includes('A double click')) break
+  const [supervisor] = childrenOf(child.pid, 1)
   // The providers and the API.
-  const below = await vi.waitFor(() => childrenOf(supervisor, 2), { timeout: 20_000, interval: 100 })
+  const below = childrenOf(supervisor, 2)
   child.kill('SIGKILL')
   const everyone = [supervisor ?? 0, ...below]
   await vi.waitFor(() => expect(everyone.filter(isAlive)).toEqual([]), { timeout: 25_000, interval: 100 })
 })
 
-/** The processes that another one has started, once they are so many. */
+/** The processes that another one has started. */
 function childrenOf(parent: number | undefined, count: number): number[] {
   const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
   const all = stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number))
