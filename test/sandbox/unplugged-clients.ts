@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type IdempotentFetch, idempotentFetch, newKey } from 'hapax/client'
 import type { SandboxProcess } from './sandbox-process.js'
 
@@ -31,21 +32,47 @@ interface Client {
   readonly send: IdempotentFetch
 }
 
-const kinds = [ride, release, dispute, pay, topUp] as const
+const kinds = [inTurn(ride), inTurn(release), inTurn(dispute), doubtful(pay), doubtful(topUp)] as const
+
+/** When clients stop: those that may be in doubt begin nothing doubtful any more, and nobody begins anything. */
+export interface Ends {
+  readonly doubts: AbortSignal
+  readonly all: AbortSignal
+}
 
 /** So many clients, of all kinds and of both tenants, until they are told that it is over. */
-export async function keepBusy({ url }: SandboxProcess, clients: number, told: Told, isOver: AbortSignal) {
+export async function keepBusy({ url }: SandboxProcess, clients: number, told: Told, ends: Ends): Promise<void> {
   const send = patient(({ status, error }) => {
     if (status === undefined && !wasRefused(error)) told.brokenOff++
   })
   await Promise.all(
     Array.from({ length: clients }, async (_, number) => {
       const tenant = tenants[Math.floor(number / kinds.length) % tenants.length] ?? 'acme'
-      const once = kinds[number % kinds.length] ?? ride
-      while (!isOver.aborted) await once({ url, tenant, told, send })
+      await kinds[number % kinds.length]?.({ url, tenant, told, send }, ends)
     }),
   )
 }
+
+/** One after the other. */
+function inTurn(once: (client: Client) => Promise<void>) {
+  return async (client: Client, { all }: Ends): Promise<void> => {
+    while (!all.aborted) await once(client)
+  }
+}
+
+/** What a kill leaves in doubt takes its time, so that these do not wait for the one before. Afterwards they ride. */
+function doubtful(once: (client: Client) => Promise<void>) {
+  return async (client: Client, ends: Ends): Promise<void> => {
+    const begun: Promise<void>[] = []
+    while (!ends.doubts.aborted) {
+      begun.push(once(client))
+      await delay(everyMs, undefined, { signal: ends.doubts }).catch(() => undefined)
+    }
+    await Promise.all([...begun, inTurn(ride)(client, ends)])
+  }
+}
+
+const everyMs = 1_500
 
 type OnAttempt = NonNullable<NonNullable<Parameters<typeof idempotentFetch>[0]>['onAttempt']>
 
