@@ -1,5 +1,6 @@
 import type { Awaitable } from '../kernel/awaitable.js'
 import type { FingerprintSource } from './fingerprint/source.js'
+import type { Limiter } from './limiter.js'
 import type { Policy } from './policy.js'
 import type { Answer, RecordName, StoredAnswer } from './record.js'
 import type { Work } from './work.js'
@@ -23,6 +24,8 @@ export interface Guarded<Tx> extends RecordName {
   toAnswer(value: unknown): Awaitable<Answer>
   /** Whether this caller may be given an answer that was made before, for whoever asked then. Without it he may. */
   readonly authorizeReplay?: ((answer: StoredAnswer) => boolean | Promise<boolean>) | undefined
+  /** How often the answer to one key may be given again, where it is not as the engine has it. */
+  readonly replays?: Limiter | undefined
   /** Only asked where the policy stores failures. */
   errorToAnswer(error: unknown): Answer
 }

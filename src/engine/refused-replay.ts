@@ -4,7 +4,7 @@ import { HapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
 import { type Context, subjectOf } from './context.js'
 import type { Guarded } from './guarded.js'
-import { overLimit } from './limiter.js'
+import { type Limiter, overLimit } from './limiter.js'
 import { type Outcome, refusal } from './outcome.js'
 import type { StoredAnswer } from './record.js'
 
@@ -17,7 +17,7 @@ export function refusedReplay<Tx>(
   guarded: Guarded<Tx>,
   answer: StoredAnswer,
 ): Awaitable<Outcome | undefined> {
-  const isAsked = context.replays !== undefined || guarded.authorizeReplay !== undefined
+  const isAsked = rateOf(context, guarded) !== undefined || guarded.authorizeReplay !== undefined
   return isAsked ? asked(context, guarded, answer) : undefined
 }
 
@@ -26,7 +26,8 @@ async function asked<Tx>(
   guarded: Guarded<Tx>,
   answer: StoredAnswer,
 ): Promise<Outcome | undefined> {
-  const { replays, events, clock, storeTimeoutMs } = context
+  const { events, clock, storeTimeoutMs } = context
+  const replays = rateOf(context, guarded)
   const refused = (error: HapaxError): Outcome => {
     events.emit('replay_refused', () => ({ ...subjectOf(guarded), errorCode: error.code }))
     return { kind: 'refused', error }
@@ -39,6 +40,10 @@ async function asked<Tx>(
   } catch (error) {
     return refusal(error)
   }
+}
+
+function rateOf<Tx>(context: Context<Tx>, guarded: Guarded<Tx>): Limiter | undefined {
+  return guarded.replays ?? context.replays
 }
 
 /** Whoever decides has as long as a step of the store: a retry that waits for ever is no better than one that is lost. */

@@ -1,4 +1,4 @@
-import type { FingerprintStrategy } from '../engine/fingerprint/strategy.js'
+import type { FingerprintStrategy, Unread } from '../engine/fingerprint/strategy.js'
 import type { Freshness } from '../engine/freshness.js'
 import type { Concurrency, FailureMeaning, OnError, Policy, PolicyOptions } from '../engine/policy.js'
 import type { ErrorCode } from '../kernel/errors.js'
@@ -42,7 +42,7 @@ export interface RouteContract {
     /** A regular expression as text, with its flags. */
     readonly format?: { readonly pattern: string; readonly flags: string }
   }
-  /** What makes two requests with one key the same, beside method, path, query and media type. */
+  /** What makes two requests with one key the same, beside method and path, and query and media type where they count. */
   readonly compared: {
     readonly by: FingerprintStrategy['kind']
     readonly text: string
@@ -50,6 +50,8 @@ export interface RouteContract {
     readonly header?: string
     /** Headers that are compared beside the body. */
     readonly headers?: readonly string[]
+    /** What does not count. */
+    readonly without?: readonly Unread[]
   }
   readonly retention: PublishedTime
   /** How a request says when it was first made, where one that comes too late is refused. */

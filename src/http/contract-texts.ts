@@ -21,6 +21,7 @@ export const texts = {
     own: 'What the API takes from the request.',
   } satisfies Record<FingerprintStrategy['kind'], string>,
   allButFields: 'All of the body but these fields.',
+  noFields: 'Nothing of the body.',
 
   freshness: {
     key: 'By the time in its key, if that is a UUIDv7 or a ULID. A request made longer ago than answers are kept is refused.',

@@ -165,6 +165,10 @@ class Passage<Tx, Request> implements Guarded<Tx> {
     return authorizeReplay && ((answer) => authorizeReplay(this.#request, answer))
   }
 
+  get replays(): Guarded<Tx>['replays'] {
+    return this.#route.replays
+  }
+
   #ended(outcome: Outcome): Awaitable<Handled<Tx>> {
     switch (outcome.kind) {
       case 'threw':

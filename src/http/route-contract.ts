@@ -64,14 +64,19 @@ function keyContract(rules: KeyHeaderRules) {
 }
 
 function comparedBy(strategy: FingerprintStrategy): RouteContract['compared'] {
-  const { headers = [] } = strategy
+  const { headers = [], without = [] } = strategy
   const also = headers.length === 0 ? {} : { headers: headerNames(headers).map(spelledOut) }
-  const said = { by: strategy.kind, text: texts.compared[strategy.kind], ...also }
+  const less = without.length === 0 ? {} : { without }
+  const said = { by: strategy.kind, text: texts.compared[strategy.kind], ...also, ...less }
   switch (strategy.kind) {
     case 'whole':
     case 'raw':
-    case 'own':
       return said
+    case 'own': {
+      const fields = strategy.fields?.map((path) => namesOf(path).join('.'))
+      if (fields === undefined) return said
+      return { ...said, text: fields.length === 0 ? texts.noFields : texts.compared.fields, fields }
+    }
     case 'fields': {
       const fields = (strategy.select ?? strategy.exclude).map((path) => namesOf(path).join('.'))
       return strategy.select === undefined ? { ...said, text: texts.allButFields, fields } : { ...said, fields }

@@ -1,4 +1,5 @@
 import type { Engine } from '../engine/engine.js'
+import { type Limiter, limiterOf, type Rate } from '../engine/limiter.js'
 import type { Operation } from '../engine/operation.js'
 import { valueToAnswer } from '../engine/plain.js'
 import type { Policy, PolicyOptions } from '../engine/policy.js'
@@ -38,6 +39,8 @@ export interface RouteOptions<Request> extends PolicyOptions {
    * retry. Authentication and authorisation run before the guard anyway, on a replay too.
    */
   readonly authorizeReplay?: (request: Request, stored: StoredAnswer) => boolean | Promise<boolean>
+  /** How often the answer to one key may be given again here, in place of what `engine({ replays })` says for all routes. */
+  readonly replays?: Rate | Limiter
   /** With `concurrency: 'accept'`: the path of the status route, where a duplicate may ask how its key stands. */
   readonly statusAt?: string
   /** Headers of the reply that a replay carries too. */
@@ -72,6 +75,7 @@ export interface Route<Request> {
   readonly keepHeaders: readonly string[]
   readonly bodyLimit: number
   readonly authorizeReplay: RouteOptions<Request>['authorizeReplay']
+  readonly replays: Limiter | undefined
   readonly statusAt: string
   /** What a replay returns, given what is stored. */
   readonly replay: (stored: Reply, request: Request) => Awaitable<Reply>
@@ -117,6 +121,7 @@ export function routeOf<Tx, Request>(
       keepHeaders: kept,
       bodyLimit,
       authorizeReplay,
+      replays: options.replays === undefined ? undefined : limiterOf(options.replays, `${where}: replays`),
       statusAt,
       replay,
       bound,
@@ -161,6 +166,7 @@ const httpOptions: Readonly<Record<Exclude<keyof RouteOptions<never>, keyof Poli
   keyRules: true,
   currentState: true,
   authorizeReplay: true,
+  replays: true,
   statusAt: true,
   keepHeaders: true,
   bodyLimit: true,

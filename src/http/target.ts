@@ -1,9 +1,14 @@
 import type { Exchange } from './exchange.js'
 
-/** What a request is about: method, path, and the query with its parameters in one order. */
-export function subjectOf<Tx>({ method, target }: Pick<Exchange<Tx>, 'method' | 'target'>): readonly string[] {
+/** What a request is about: method and path, and the query with its parameters in one order. */
+export interface Target {
+  readonly subject: readonly string[]
+  readonly query: string | undefined
+}
+
+export function targetOf<Tx>({ method, target }: Pick<Exchange<Tx>, 'method' | 'target'>): Target {
   const [path = '', query] = split(target)
-  return query === undefined ? [method, path] : [method, path, sorted(query)]
+  return { subject: [method, path], query: query === undefined ? undefined : sorted(query) }
 }
 
 function split(target: string): readonly string[] {

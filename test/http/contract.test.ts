@@ -102,6 +102,8 @@ describe('the contract of an engine', () => {
     expect(published({ profile: profiles.boundary, onError: 'retry' }).failures.meaning).toBe('retry')
   })
 
+  const nothing = (): string => ''
+
   test.each([
     [{ kind: 'raw' }, { by: 'raw' }],
     [
@@ -120,7 +122,15 @@ describe('the contract of an engine', () => {
       { kind: 'header', name: 'content-digest' },
       { by: 'header', header: 'Content-Digest' },
     ],
-    [{ kind: 'own', id: 'v1', of: () => '' }, { by: 'own' }],
+    [{ kind: 'own', id: 'v1', of: nothing }, { by: 'own' }],
+    [
+      { kind: 'own', id: 'v1', of: nothing, fields: ['amount'], without: ['query'] },
+      { by: 'own', fields: ['amount'], without: ['query'], text: expect.stringMatching(/^These fields/) },
+    ],
+    [
+      { kind: 'own', id: 'v1', of: nothing, fields: [] },
+      { by: 'own', fields: [], text: expect.stringMatching(/^Nothing/) },
+    ],
   ] as const)('says how requests are compared: %j', (strategy, said) => {
     expect(published({ fingerprint: { strategy } }).compared).toMatchObject(said)
   })

@@ -82,9 +82,21 @@ onEachDatabase((fresh) => {
     const nowhere = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' }
     expect(await ask(sandbox, '/nowhere', nowhere)).toMatchObject({ status: 404, json: { code: 'not_found' } })
     const onList = await ask(sandbox, '/payments', { method: 'DELETE', headers: acme })
-    expect([onList.status, onList.headers.get('allow')]).toEqual([405, 'POST, GET'])
+    expect([onList.status, onList.headers.get('allow')]).toEqual([405, 'POST, GET, HEAD'])
     const onOne = await ask(sandbox, '/payments/pay_1', { method: 'DELETE', headers: acme })
-    expect([onOne.status, onOne.headers.get('allow')]).toEqual([405, 'GET'])
+    expect([onOne.status, onOne.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  })
+
+  test('HEAD is what GET is, without its body', async () => {
+    for (const path of ['/', '/payments', '/users', '/openapi.json', '/orders?limit=1', '/payments/pay_1']) {
+      const [get, head] = await Promise.all(
+        ['GET', 'HEAD'].map((method) => fetch(sandbox.url + path, { method, headers: acme })),
+      )
+      const seen = (answer: Response | undefined) => [answer?.status, answer?.headers.get('content-type')]
+      expect([path, ...seen(head)]).toEqual([path, ...seen(get)])
+      expect(await head?.text()).toBe('')
+    }
+    expect((await fetch(`${sandbox.url}/payments`, { method: 'HEAD' })).status).toBe(401)
   })
 
   test('431 for a header of more than 16 kB, as a problem like any other', async () => {

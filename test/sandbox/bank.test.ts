@@ -70,6 +70,14 @@ describe('a withdrawal', () => {
     expect((await show(theirs.json.id, basic)).status).toBe(200)
   })
 
+  test('has a key whose state its client may ask for, and nobody else', async () => {
+    await withdraw(sandbox, { key: 'asked-for' })
+    const asked = (client: Record<string, string>) =>
+      ask(sandbox, '/idempotency/status', { headers: { ...client, 'idempotency-key': 'asked-for' } })
+    expect(await asked(initech)).toMatchObject({ status: 200, json: { state: 'completed' } })
+    expect((await asked(acme)).status).toBe(404)
+  })
+
   test('is made by nobody who is not known', async () => {
     for (const authorization of [
       '',
@@ -102,6 +110,16 @@ describe('a withdrawal', () => {
     await untilStatus(json.id, 'declined')
     expect(await withdraw(sandbox, { key: 'declined' })).toMatchObject({ status: 201, json: { status: 'declined' } })
     expect(await paidFor(json.id)).toEqual([])
+  })
+
+  test('is not polled by its key: after twenty repeats within a minute it is 429, and the GET goes on', async () => {
+    const { json } = await withdraw(sandbox, { key: 'polled' })
+    for (let time = 0; time < 20; time++) expect((await withdraw(sandbox, { key: 'polled' })).status).toBe(201)
+    const refused = await withdraw(sandbox, { key: 'polled' })
+    expect(refused).toMatchObject({ status: 429, json: { code: 'rate_exceeded' } })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await show(json.id)).status).toBe(200)
+    expect((await withdraw(sandbox, { key: 'not-polled' })).status).toBe(201)
   })
 
   test('may come as JSON, too', async () => {

@@ -1,12 +1,14 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { startProviders } from './providers-process.js'
 import { atEnd } from './sandbox-process.js'
+import { isAlive } from './supervised-sandbox.js'
 
 describe('the demo', { timeout: 90_000 }, () => {
   test('is so, from the first claim to the last, and has no colours where nobody sees them', async () => {
@@ -40,6 +42,27 @@ test('the demo says what it is, and refuses what it does not know', async () => 
   expect(await demo(['--slow'])).toMatchObject({ code: 1, stderr: expect.stringContaining('--slow') })
 })
 
+test('killed with SIGKILL, the demo takes its sandbox with it', { timeout: 60_000 }, async () => {
+  const { child } = launched([])
+  // Its sandbox has said by then what it has to say, so that nobody there writes into a pipe that is gone.
+  for await (const line of createInterface({ input: child.stdout })) if (line.includes('A double click')) break
+  const [supervisor] = childrenOf(child.pid, 1)
+  // The providers and the API.
+  const below = childrenOf(supervisor, 2)
+  child.kill('SIGKILL')
+  const everyone = [supervisor ?? 0, ...below]
+  await vi.waitFor(() => expect(everyone.filter(isAlive)).toEqual([]), { timeout: 25_000, interval: 100 })
+})
+
+/** The processes that another one has started. */
+function childrenOf(parent: number | undefined, count: number): number[] {
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+  const all = stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number))
+  const children = all.filter(([, ppid]) => ppid === parent).map(([pid = 0]) => pid)
+  expect(children).toHaveLength(count)
+  return children
+}
+
 /** Stands before the providers, and sends each charge that was answered once more, without its key. */
 async function doublingCharges({ url }: { readonly url: string }): Promise<{ readonly url: string }> {
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
@@ -63,6 +86,12 @@ async function doublingCharges({ url }: { readonly url: string }): Promise<{ rea
 }
 
 async function demo(args: readonly string[], env: Record<string, string> = {}) {
+  const { child, exited } = launched(args, env)
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), exited])
+  return { code, stdout, stderr }
+}
+
+function launched(args: readonly string[], env: Record<string, string> = {}) {
   const program = fileURLToPath(new URL('../../examples/sandbox/dist/demo/main.js', import.meta.url))
   const child = spawn(process.execPath, [program, ...args], {
     env: { PATH: process.env.PATH, ...env },
@@ -74,6 +103,5 @@ async function demo(args: readonly string[], env: Record<string, string> = {}) {
     child.kill('SIGTERM')
     await exited
   })
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), exited])
-  return { code, stdout, stderr }
+  return { child, exited }
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { SandboxProcess } from './sandbox-process.js'
+import { type SandboxProcess, startSandbox } from './sandbox-process.js'
 import { startSupervised } from './supervised-sandbox.js'
 
 let sandbox: SandboxProcess
@@ -11,7 +11,7 @@ beforeAll(async () => {
   html = await (await fetch(sandbox.url)).text()
 })
 
-const systems = ['payments', 'marketplace', 'rides', 'bank', 'notifications', 'providers']
+const systems = ['payments', 'marketplace', 'endings', 'rides', 'bank', 'notifications', 'webhooks', 'providers']
 
 describe('every line of the page, pasted into a shell, shows what the page says that it shows', () => {
   test.each(systems)('%s', { timeout: 60_000 }, async (id) => {
@@ -27,6 +27,17 @@ describe('every line of the page, pasted into a shell, shows what the page says 
     expect(html.match(/class="run"/g)).toHaveLength(listed.length)
     expect(listed.every(({ run, shows }) => run.includes('curl ') && shows.length > 0)).toBe(true)
   })
+})
+
+test('started without providers, the page has the lines that work, and says why there are no others', async () => {
+  const alone = await startSandbox()
+  const page = await (await fetch(alone.url)).text()
+  const steps = stepsOf(page, 'payments')
+  expect(page.match(/class="run"/g)).toHaveLength(steps.length)
+  expect(page).toContain('started without its providers')
+  const shown = await pasted(steps.map(({ run }) => run))
+  for (const [index, { run, shows }] of steps.entries())
+    for (const what of shows) expect(shown[index], `${run}\nshows ${what}`).toContain(what)
 })
 
 test('it says that the companies are simulated, and who may ask', () => {

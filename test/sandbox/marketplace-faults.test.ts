@@ -55,6 +55,21 @@ describe('Trustless Work, which honours keys', () => {
     expect((await get(sandbox, `/orders/${id}`)).json).toMatchObject({ status: 'ESCROW_FUNDED', dispute_id: null })
   })
 
+  test('turns escrows down that came together: nobody is told of one that is not there', async () => {
+    const id = await orderAfter(sandbox, 'reserve')
+    await fault(sandbox, { provider: 'trustless-work', operation: 'create', mode: 'decline', times: 6 })
+    const answers = await Promise.all(Array.from({ length: 6 }, () => post(sandbox, `/orders/${id}/escrow`)))
+    const told = new Set(answers.map(({ status, text }) => `${status} ${/"code":"(\w+)"/.exec(text)?.[1]}`))
+    expect(['402 PARTNER_DECLINED', '409 ORDER_WAS_BUSY']).toEqual(expect.arrayContaining([...told]))
+    expect((await get(sandbox, `/orders/${id}`)).json).toMatchObject({ status: 'FUNDS_RESERVED', escrow_id: null })
+    expect((await get(sandbox, `/orders/${id}/escrow`)).status).toBe(404)
+    await tell(sandbox, 'DELETE', '/_providers/faults')
+    const { json } = await post(sandbox, `/orders/${id}/escrow`)
+    const order = (await get(sandbox, `/orders/${id}`)).json
+    expect(json.escrow_id).toBe(order.escrow_id)
+    expect(String(json.created_at) > String(order.created_at)).toBe(true)
+  })
+
   test.for(['timeout_after_effect', 'error_500_after_effect', 'reset'] as const)(
     'funds an escrow once, though its answer was lost by %s, and the retry gets the one answer',
     async (mode) => {

@@ -149,6 +149,24 @@ test('money that is not there is a 409, nothing is set aside, and the key is fre
   expect((await post(sandbox, '/withdrawals', { key, body: withdrawal })).status).toBe(201)
 })
 
+test('what was set aside for a withdrawal comes back once, unless it was committed', async () => {
+  const before = await balanceOf(sandbox, buyer)
+  const cancel = (id: unknown, tenant = acme) =>
+    ask(sandbox, `/withdrawals/${id}`, { method: 'DELETE', headers: tenant })
+  const { id } = (await post(sandbox, '/withdrawals', { body: withdrawal })).json
+  expectRefused(await cancel(id, globex), 404, 'WITHDRAWAL_NOT_FOUND')
+  for (const { status, json } of await Promise.all([cancel(id), cancel(id), cancel(id)]))
+    expect([status, json.status]).toEqual([200, 'CANCELLED'])
+  expect(await balanceOf(sandbox, buyer)).toBe(before)
+  const key = randomUUID()
+  expectRefused(await post(sandbox, `/withdrawals/${id}/commit`, { key }), 409, 'WITHDRAWAL_CANCELLED')
+  expect(recordsOf(sandbox.dataDir, key)).toEqual([])
+  const sent = (await post(sandbox, '/withdrawals', { body: withdrawal })).json.id
+  await post(sandbox, `/withdrawals/${sent}/commit`)
+  expectRefused(await cancel(sent), 409, 'WITHDRAWAL_COMMITTED')
+  expect((await get(sandbox, '/ledger')).json.sum).toBe('0.00')
+})
+
 test('of twenty that would spend all that is there, one does', async () => {
   const tenant = globex
   const body = { user_id: 'usr_globex_dan', amount: '6000.00', currency: 'USD', destination: { ref: 'acc_1' } }

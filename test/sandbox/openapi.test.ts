@@ -159,6 +159,10 @@ async function routesOfFastify(): Promise<string[]> {
   await closeSandbox(opened, undefined)
   const served = registered.filter(({ handler, onRequest }) => onRequest === undefined || handler !== onRequest)
   return served.flatMap(({ method, url }) =>
-    [method].flat().map((one) => `${one} ${url.replaceAll(/:(\w+)(\([^)]*\))?/g, '{$1}')}`),
+    // HEAD is what GET is.
+    [method]
+      .flat()
+      .filter((one) => one !== 'HEAD')
+      .map((one) => `${one} ${url.replaceAll(/:(\w+)(\([^)]*\))?/g, '{$1}')}`),
   )
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { authenticateClient } from './bank/bank-client.js'
 import { addBankRoutes } from './bank/bank-routes.js'
 import { homePage } from './home/home-page.js'
 import { hearOfPayment, paymentResult } from './marketplace/airtm-news.js'
@@ -25,13 +26,13 @@ export function addRoutes(app: FastifyInstance, sandbox: Sandbox): void {
     ...rideRoutes(sandbox),
     ...notificationRoutes(sandbox),
     ...marketplaceRoutes(sandbox),
-    ['GET', '/', homePage()],
+    ['GET', '/', homePage(sandbox)],
     ['GET', '/openapi.json', openApiPage(sandbox)],
     ['GET', '/users', usersPage(sandbox)],
     ['GET', '/ledger', ledgerPage(sandbox)],
     ['GET', '/idempotency/policy', contract(sandbox)],
     ['GET', '/idempotency/errors', errors()],
-    ['GET', '/idempotency/status', keyState(sandbox)],
+    ['GET', '/idempotency/status', keyState(sandbox, authenticateClient)],
     ['GET', '/_providers/ledger', providersPages(sandbox)],
     [['GET', 'POST', 'DELETE'], '/_providers/faults', providersPages(sandbox)],
     [['GET', 'POST'], '/_providers/deliveries', providersPages(sandbox)],

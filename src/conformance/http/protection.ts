@@ -82,6 +82,15 @@ export const protection: Readonly<Record<string, HttpShow>> = {
     assert.equal(runs(), 1)
   },
 
+  'a route bounds how often the answer to one of its keys is given again, and to no other': async ({ serve }) => {
+    const { ask, runs } = await serve({ options: { replays: { most: 2, per: '1m' } } })
+    const first = await ask()
+    for (let time = 0; time < 2; time++) isReplayOf(await ask(), first)
+    isProblem(await ask(), 429, 'rate_exceeded')
+    assert.equal((await ask({ key: 'another' })).status, 201)
+    assert.equal(runs(), 2)
+  },
+
   'a caller who waits for the answer of another is asked for his right to it too': async ({ serve }) => {
     const started = gate()
     const ended = gate()

@@ -5,7 +5,7 @@ import type { Fingerprint } from './fingerprint.js'
 import { mediaTypeOf } from './media-type.js'
 import { currentRecipeId, type FingerprintSecret, type Recipe, recipesOf } from './recipe.js'
 import type { FingerprintSource } from './source.js'
-import { type FingerprintStrategy, type OnOpaque, payloadOf } from './strategy.js'
+import { type FingerprintStrategy, type OnOpaque, payloadOf, type Unread } from './strategy.js'
 
 /** Makes fingerprints under one strategy, and under the recipes that older records may hold. */
 export interface Fingerprinter {
@@ -57,8 +57,14 @@ export function fingerprinter(options: FingerprintOptions = {}): Fingerprinter {
  */
 function made({ id, strategy, hashed }: Recipe, source: FingerprintSource, onOpaque: OnOpaque): Fingerprint {
   const payload = payloadOf(strategy, source, onOpaque)
-  const parts = [domain, id, JSON.stringify(source.subject), mediaTypeOf(source.mediaType).text, ...payload]
+  const { without = [] } = strategy
+  const mediaType = without.includes('media_type') ? '' : mediaTypeOf(source.mediaType).text
+  const parts = [domain, id, JSON.stringify(subjectOf(source, without)), mediaType, ...payload]
   return `${id}:${hashed(framed(parts))}` as Fingerprint
+}
+
+function subjectOf({ subject, query }: FingerprintSource, without: readonly Unread[]): readonly string[] {
+  return query === undefined || without.includes('query') ? subject : [...subject, query]
 }
 
 /** A former recipe is compared the way it was made, strict or not, and nothing is counted twice. */

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, hash } from 'node:crypto'
 import { HapaxError } from '../../kernel/errors.js'
 import { framed } from '../framed.js'
 import { type FieldPath, sortedPaths } from './fields.js'
-import { type FingerprintStrategy, headerNames } from './strategy.js'
+import { type FingerprintStrategy, headerNames, type Unread } from './strategy.js'
 
 /** Secrets by key id. A retired one stays listed for as long as records made with it may be retried. */
 export interface FingerprintSecret {
@@ -74,10 +74,16 @@ function algorithmsOf(secret: FingerprintSecret | undefined): [name: string, has
 }
 
 function recipeId(algorithm: string, strategy: FingerprintStrategy): string {
-  const { headers = [] } = strategy
+  const { headers = [], without = [] } = strategy
   const names = headerNames(headers).map((name) => checkedName(name, 'A header of a fingerprint'))
   const also = names.length === 0 ? '' : `.headers-${shortHash(names)}`
-  return `${version}.${algorithm}.${strategyId(strategy)}${also}`
+  const less = without.length === 0 ? '' : `.without-${[...new Set(without)].map(checkedUnread).sort().join('-')}`
+  return `${version}.${algorithm}.${strategyId(strategy)}${also}${less}`
+}
+
+function checkedUnread(what: Unread): string {
+  if (what === 'query' || what === 'media_type') return what
+  throw new HapaxError('policy_invalid', `A fingerprint goes without 'query' or 'media_type', not without "${what}".`)
 }
 
 function strategyId(strategy: FingerprintStrategy): string {

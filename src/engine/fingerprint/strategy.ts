@@ -14,15 +14,24 @@ import type { FingerprintSource } from './source.js'
  * - `fields`: only the selected fields, or all but the excluded ones, of a JSON or form body. A field that is absent
  *   differs from one that is null or empty. A selection of which nothing is found compares the whole body.
  * - `header`: a header that stands for the body, like `content-digest`. Somebody must have verified it before.
- * - `own`: whatever the function gives. Change the `id` when the function changes.
+ * - `own`: whatever the function gives. Change the `id` when the function changes. `fields` is what the function looks at, as
+ *   it is told to clients.
  *
  * Each may name `headers` that are compared too, like the version of the API: the same body under another version is
  * another request. A header that is absent differs from one that is empty.
  *
- * The media type and the subject are always compared. A form is compared as bytes, or, under `fields`, as decoded
+ * The subject is always compared, and so are the query and the media type, unless a strategy says that it goes `without`
+ * them: for an API whose contract names everything that counts. A form is compared as bytes, or, under `fields`, as decoded
  * pairs in their order, named as in the body (`'destination.ref'` is the pair `destination.ref`).
  */
-export type FingerprintStrategy = WhatIsCompared & { readonly headers?: readonly string[] }
+export type FingerprintStrategy = WhatIsCompared & {
+  readonly headers?: readonly string[]
+  /** What of the rest of a request does not count. */
+  readonly without?: readonly Unread[]
+}
+
+/** What a strategy may leave out of the comparison beside the body. */
+export type Unread = 'query' | 'media_type'
 
 type WhatIsCompared =
   | { readonly kind: 'whole' }
@@ -30,7 +39,12 @@ type WhatIsCompared =
   | { readonly kind: 'fields'; readonly select: readonly FieldPath[]; readonly exclude?: never }
   | { readonly kind: 'fields'; readonly exclude: readonly FieldPath[]; readonly select?: never }
   | { readonly kind: 'header'; readonly name: string }
-  | { readonly kind: 'own'; readonly id: string; readonly of: (source: FingerprintSource) => string | Uint8Array }
+  | {
+      readonly kind: 'own'
+      readonly id: string
+      readonly of: (source: FingerprintSource) => string | Uint8Array
+      readonly fields?: readonly FieldPath[]
+    }
 
 type FieldsStrategy = FingerprintStrategy & { readonly kind: 'fields' }
 

@@ -236,6 +236,33 @@ describe('an own function', () => {
   })
 })
 
+describe('a strategy that goes without', () => {
+  const source = (more: object) => ({ subject: ['POST', '/'], mediaType: json, body: Buffer.from('{"a":1}'), ...more })
+  const print = (strategy: FingerprintStrategy, more = {}) => fingerprinter({ strategy }).of(source(more))
+  const fields = { kind: 'fields', select: ['a'] } as const
+
+  test('the query or the media type does not compare them, and any other does', () => {
+    for (const [unread, more] of [
+      ['query', { query: 'x=1' }],
+      ['media_type', { mediaType: 'application/vnd.api+json' }],
+    ] as const) {
+      expect(print(fields, more)).not.toBe(print(fields))
+      const without: FingerprintStrategy = { ...fields, without: [unread] }
+      expect(print(without, more)).toBe(print(without))
+      expect(print(without, { subject: ['POST', '/other'] })).not.toBe(print(without))
+      const other: FingerprintStrategy = { ...fields, without: [unread === 'query' ? 'media_type' : 'query'] }
+      expect(print(other, more)).not.toBe(print(other))
+    }
+  })
+
+  test('is another recipe, in whatever order it is said', () => {
+    const recipe = (without: FingerprintStrategy['without'] = []) => recipeOf(print({ ...fields, without }))
+    expect(new Set([recipe(), recipe(['query']), recipe(['media_type'])]).size).toBe(3)
+    expect(recipe(['media_type', 'query'])).toBe(recipe(['query', 'media_type', 'query']))
+    expect(recipe([])).toBe(recipeOf(print(fields)))
+  })
+})
+
 describe('a former strategy', () => {
   const source = { subject: ['POST', '/'], mediaType: json, body: Buffer.from('{"a":1,"b":2}') }
   const former = [{ kind: 'whole' }, { kind: 'fields', select: ['a', 'b'] }] as const
@@ -263,6 +290,7 @@ test.each<[string, FingerprintStrategy]>([
   ['no fields', { kind: 'fields', select: [] }],
   ['a path without names', { kind: 'fields', exclude: [[]] }],
   ['a header with a colon', { kind: 'header', name: 'a:b' }],
+  ['nothing that could be left out', { kind: 'whole', without: ['body' as 'query'] }],
   ['an id with a dot', { kind: 'own', id: 'v1.2', of: () => '' }],
 ])('a strategy with %s refuses to start', (_, strategy) => {
   expect(() => fingerprinter({ strategy })).toThrow(expect.objectContaining({ code: 'policy_invalid' }))

@@ -1,6 +1,7 @@
+import { currencyInAnyCase } from '../money/currencies.js'
 import { cents, id, object, oneOf, ref, type System, text, time } from '../openapi/described.js'
 
-const currency = { type: 'string', pattern: '^(KRW|USD|EUR|krw|usd|eur)$' }
+const currency = currencyInAnyCase
 const description = { type: 'string', maxLength: 255 }
 const amount = { anyOf: [cents, { type: 'string', pattern: '^[1-9]\\d{0,15}$' }] }
 

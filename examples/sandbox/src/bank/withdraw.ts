@@ -24,6 +24,8 @@ export function withdraw({ hapax, database, lease }: Sandbox): RouteShorthandOpt
       scope: tenantOf,
       methods: ['POST'],
       bodyLimit,
+      // A key is for retries. Whoever wants to know how it stands has a GET, as the standard says.
+      replays: { most: 20, per: '1m' },
       currentState: ({ body }, { tenant }) => withdrawalNow(database, tenant, idIn(body)),
     },
     {

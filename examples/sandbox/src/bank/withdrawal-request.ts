@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { invalid, isAmount, isCurrency, isObject, isText, knownCurrencies, mostAmount } from '../web/fields.js'
+import { chargedCurrencies, isCurrencyInAnyCase } from '../money/currencies.js'
+import { invalid, isAmount, isObject, isText, mostAmount } from '../web/fields.js'
 
 /** What a client of the bank asks for. */
 export interface WithdrawalRequest {
@@ -18,15 +19,15 @@ export async function readWithdrawal(request: FastifyRequest): Promise<void> {
 }
 
 function withdrawalRequestOf(body: unknown): WithdrawalRequest {
-  if (!isObject(body)) throw invalid('withdrawal', 'The body must be a form, or a JSON object.')
+  if (!isObject(body)) throw invalid('The body must be a form, or a JSON object.')
   const { currency, description = '', customer } = body
   const amount = numberIn(body.amount)
-  if (!isAmount(amount)) throw invalid('withdrawal', `amount must be a whole number from 1 to ${mostAmount}.`)
-  if (!isCurrency(currency)) throw invalid('withdrawal', `currency must be one of ${knownCurrencies}.`)
+  if (!isAmount(amount)) throw invalid(`amount must be a whole number from 1 to ${mostAmount}.`)
+  if (!isCurrencyInAnyCase(currency)) throw invalid(`currency must be one of ${chargedCurrencies.join(', ')}.`)
   if (description !== '' && !isText(description, most.descriptionLength))
-    throw invalid('withdrawal', `description must be a text of at most ${most.descriptionLength} characters.`)
+    throw invalid(`description must be a text of at most ${most.descriptionLength} characters.`)
   if (!isText(customer, most.customerLength))
-    throw invalid('withdrawal', `customer must be a text of 1 to ${most.customerLength} characters.`)
+    throw invalid(`customer must be a text of 1 to ${most.customerLength} characters.`)
   return { amount, currency, description: String(description), customer }
 }
 

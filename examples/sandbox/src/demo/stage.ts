@@ -26,9 +26,10 @@ export async function openStage(): Promise<Stage> {
   const own = { PORT: '0', HOST: '127.0.0.1', HAPAX_DATA_DIR: directory, DATABASE_URL: '', SANDBOX_DELAY_MS: '0' }
   const child = spawn(process.execPath, [supervisor], {
     env: { ...process.env, ...own, SANDBOX_LEASE_SECONDS: String(leaseSeconds) },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    // By the channel it notices our end, also where we are killed and can do nothing about it.
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  // Whatever ends us ends it.
+  // Whatever else ends us ends it.
   const endWithUs = () => void child.kill('SIGTERM')
   process.once('exit', endWithUs)
   const end = async () => {

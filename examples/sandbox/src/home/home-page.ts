@@ -1,15 +1,29 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify'
+import type { Sandbox } from '../sandbox.js'
+import { endingSteps } from './ending-steps.js'
 import { homeHtml } from './html.js'
 import { marketplaceSteps } from './marketplace-steps.js'
 import { bankSteps, notificationSteps, providerSteps } from './other-steps.js'
-import { paymentSteps } from './payment-steps.js'
+import { paymentSteps, recordedSteps } from './payment-steps.js'
 import { rideSteps } from './ride-steps.js'
 import { script } from './script.js'
 import type { Place } from './steps.js'
 import { style } from './style.js'
+import { webhookSteps } from './webhook-steps.js'
 
-const sections = [paymentSteps, marketplaceSteps, rideSteps, bankSteps, notificationSteps, providerSteps]
+const sections = [
+  paymentSteps,
+  marketplaceSteps,
+  endingSteps,
+  rideSteps,
+  bankSteps,
+  notificationSteps,
+  webhookSteps,
+  providerSteps,
+]
+/** What can be done where there is nobody to ask. */
+const sectionsAlone = [recordedSteps]
 
 const headers = {
   'Content-Type': 'text/html; charset=utf-8',
@@ -19,13 +33,14 @@ const headers = {
 }
 
 /** GET /: the first thing that people see. */
-export function homePage(): RouteShorthandOptionsWithHandler {
+export function homePage({ partners }: Sandbox): RouteShorthandOptionsWithHandler {
+  const shown = partners === undefined ? sectionsAlone : sections
   return {
     async handler(request, reply) {
       const place = placeOf(request)
       const html = homeHtml(
         place,
-        sections.map((section) => section(place)),
+        shown.map((section) => section(place)),
       )
       return reply.headers(headers).send(html)
     },

@@ -10,6 +10,7 @@ export function bankSteps({ at }: Place): Section {
     '-d description="test"',
     '-d customer=cus_AGJ6FJMkGQIpHUTX',
   ].join(' \\\n  ')
+  const read = `curl -s ${at}/sb/v1/withdrawals/$PAID -u sk_test_BQokikJOvBiI2HlWgH4olfQ2:`
   return {
     id: 'bank',
     title: 'Bank withdrawals',
@@ -23,9 +24,16 @@ export function bankSteps({ at }: Place): Section {
         shows: ['HTTP/1.1 201 Created', '"amount":2000'],
       },
       {
-        says: 'A moment later the same line is answered with 201 again, and with how the withdrawal stands by now.',
-        run: untilShown('"status":"completed"', withdraw.replace('-i', '-s')),
-        shows: ['"status":"completed"'],
+        says: 'A key is not for asking how things stand: read the withdrawal until the bank has paid it out.',
+        run: [asVariable('PAID', 'id', withdraw.replace('-i', '-s')), untilShown('"status":"completed"', read)].join(
+          '\n',
+        ),
+        shows: ['PAID is ', '"status":"completed"'],
+      },
+      {
+        says: 'The first line again is answered with 201 again, and with how the withdrawal stands by now. More than twenty times a minute, it is 429.',
+        run: withdraw,
+        shows: ['HTTP/1.1 201 Created', '"status":"completed"'],
       },
     ],
   }

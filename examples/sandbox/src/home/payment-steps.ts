@@ -57,3 +57,18 @@ export function paymentSteps(place: Place): Section {
     ],
   }
 }
+
+/** Without providers a payment is recorded, and that is all there is. */
+export function recordedSteps(place: Place): Section {
+  const { steps, ...section } = paymentSteps(place)
+  const recorded = steps.filter(({ run }) => !run.includes('/_providers/'))
+  return {
+    ...section,
+    about:
+      'This API was started without its providers, so that payments are recorded, nobody is charged, and everything else answers 503. Start it with `npm start`, or give HAPAX_PROVIDERS_URL, and this page has lines for all of it.',
+    steps: recorded.map((step) => ({
+      ...step,
+      shows: step.shows.map((text) => text.replace('succeeded', 'created')),
+    })),
+  }
+}

@@ -2,8 +2,9 @@ import { type Rows, rowsIn, rowsOf } from '../database/database.js'
 import { amountOf } from '../money/amounts.js'
 import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
+import { notFound } from '../web/fields.js'
 import { guarded, idIn, inPhases, isNew, type Route } from './guarding.js'
-import { notFound } from './problems.js'
+import { conflict, keptReply } from './problems.js'
 import { heard, refusedReply } from './refusals.js'
 import {
   changeWithdrawal,
@@ -22,6 +23,7 @@ export function commitWithdrawal(sandbox: Sandbox, { airtm }: Partners): Route {
     const { withdrawalId } = name
     if (isNew(work)) {
       const seen = await theWithdrawal(rowsOf(database), name)
+      if (seen.status === 'CANCELLED') throw cancelled()
       if (seen.status !== 'CREATED') return { status: 200, body: shownWithdrawal(seen) }
     }
     const payout = await work.transaction('withdrawal_committed', async ({ tx }) => {
@@ -30,7 +32,10 @@ export function commitWithdrawal(sandbox: Sandbox, { airtm }: Partners): Route {
       const { amount, currency, destination } = taken
       return { amount: amountOf(amount), currency, destination, reference: withdrawalId }
     })
-    if (payout === null) return { status: 200, body: shownWithdrawal(await theWithdrawal(rowsOf(database), name)) }
+    if (payout === null) {
+      const seen = await theWithdrawal(rowsOf(database), name)
+      return seen.status === 'CANCELLED' ? keptReply(cancelled()) : { status: 200, body: shownWithdrawal(seen) }
+    }
     const keep = (key: string) => changeWithdrawal(rowsOf(database), withdrawalId, ['COMMITTED'], { partner_key: key })
     const sent = await heard(work.call('payout_created', airtm.payout(payout, keep)))
     return work.commit(async ({ tx }) => {
@@ -51,6 +56,10 @@ export function commitWithdrawal(sandbox: Sandbox, { airtm }: Partners): Route {
     if ((await findWithdrawal(rowsOf(database), name)) === undefined) throw notFound('withdrawal')
     return name
   })
+}
+
+function cancelled() {
+  return conflict('withdrawal_cancelled', 'The withdrawal was cancelled, and its money is its owner’s again.')
 }
 
 async function theWithdrawal(rows: Rows, name: WithdrawalName): Promise<Withdrawal> {

@@ -3,6 +3,9 @@ import { requests, shapes } from './shapes.js'
 
 const wrongState = 'It is not in a state for this, there is not enough money, or another request is at it.'
 const declined = 'The partner declined, which is an answer: a retry gets it again.'
+const silent = 'The partner gave no answer, or is not there. The same request again goes on with it.'
+/** What a request ends in whose partner does not do it. */
+const asking = { 402: declined, 502: silent }
 
 export const marketplace: System = {
   name: 'Marketplace',
@@ -18,7 +21,7 @@ export const marketplace: System = {
       ...created('Topup', 'Ask Airtm for money', 'The top-up is pending, and `confirmation_uri` confirms it.'),
       guardedAs: 'topups.create',
       body: { schema: requests.topup, example: { user_id: 'usr_acme_ada', amount: '25.00', currency: 'USD' } },
-      refusals: { 402: declined, 404: 'There is no such user.' },
+      refusals: { ...asking, 404: 'There is no such user.' },
     },
     'POST /topups/{id}/refresh': asked('Topup', 'Ask Airtm how a top-up stands'),
     ...reads('orders', 'Order', 'order'),
@@ -31,7 +34,11 @@ export const marketplace: System = {
       },
       refusals: { 404: 'There is no such user.', 409: 'Another order has this `client_order_ref`.' },
     },
-    'POST /orders/{id}/reserve': moved('Order', 'orders.reserve', "Set the buyer's money aside"),
+    'POST /orders/{id}/reserve': {
+      ...moved('Order', 'orders.reserve', "Set the buyer's money aside"),
+      // Nobody else is asked.
+      refusals: { 409: wrongState },
+    },
     'GET /orders/{id}/escrow': {
       summary: 'The escrow of an order',
       answers: { 200: { means: 'How it stands.', schema: ref('Escrow') } },
@@ -39,7 +46,7 @@ export const marketplace: System = {
     'POST /orders/{id}/escrow': {
       ...created('Escrow', 'Create the escrow of an order', 'Trustless Work has it.'),
       guardedAs: 'orders.escrow.create',
-      refusals: { 402: declined, 409: wrongState },
+      refusals: { ...asking, 409: wrongState },
     },
     'POST /orders/{id}/escrow/fund': moved('Order', 'orders.escrow.fund', 'Put what was set aside into escrow'),
     'POST /orders/{id}/release': moved('Order', 'orders.release', 'Give the money to the seller'),
@@ -52,7 +59,7 @@ export const marketplace: System = {
       ...created('Dispute', 'Open a dispute', 'From now on the order ends by a decision only.'),
       guardedAs: 'orders.dispute',
       body: { schema: requests.dispute, optional: true, example: { reason: 'It never came.' } },
-      refusals: { 402: declined, 409: wrongState },
+      refusals: { ...asking, 409: wrongState },
     },
     ...reads('disputes', 'Dispute', 'dispute'),
     'POST /disputes/{id}/resolve': {
@@ -68,6 +75,11 @@ export const marketplace: System = {
         example: { user_id: 'usr_acme_bo', amount: '10.00', currency: 'USD', destination: { ref: 'bank_bo' } },
       },
       refusals: { 404: 'There is no such user.', 409: 'There is not enough money.' },
+    },
+    'DELETE /withdrawals/{id}': {
+      summary: 'Cancel a withdrawal that is not committed',
+      answers: { 200: { means: "It is cancelled, and its money is the user's again.", schema: ref('Withdrawal') } },
+      refusals: { 409: 'It was committed before.' },
     },
     'POST /withdrawals/{id}/commit': moved('Withdrawal', 'withdrawals.commit', 'Have Airtm send the money'),
     'POST /withdrawals/{id}/refresh': asked('Withdrawal', 'Ask Airtm how a withdrawal stands'),
@@ -98,7 +110,7 @@ function created(shape: string, summary: string, means: string): Described {
 
 function moved(shape: string, guardedAs: string, summary: string): Described {
   const answers = { 200: { means: 'It was done, now or before; this is how it stands.', schema: ref(shape) } }
-  return { summary, guardedAs, answers, refusals: { 402: declined, 409: wrongState } }
+  return { summary, guardedAs, answers, refusals: { ...asking, 409: wrongState } }
 }
 
 /** Needs no key: however often it is asked, the answer is how things stand. */

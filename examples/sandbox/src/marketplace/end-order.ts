@@ -4,7 +4,7 @@ import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { guarded, inPhases, isNew, type Route } from './guarding.js'
 import { beaten, orderNamed, quietOrder, requireStatus, requireUndisputed } from './looking.js'
-import { leaveOrder, type Order, type OrderName, shownOrder, takeOrder } from './orders.js'
+import { leaveOrder, type Order, type OrderName, type OrderStep, shownOrder, takeOrder } from './orders.js'
 import { heard, refusedReply } from './refusals.js'
 import type { Decision } from './requests.js'
 
@@ -18,7 +18,7 @@ const endings = {
 export function endOrder(sandbox: Sandbox, { trustlessWork }: Partners, decision: Decision): Route {
   const { hapax, database } = sandbox
   const options = inPhases(sandbox, { retention: '7d', compared: [] })
-  const operation = hapax.operation(`orders.${decision}`, options, async (work, name: OrderName) => {
+  const operation = hapax.operation(`orders.${decision}`, options, async (work, name: OrderStep) => {
     if (isNew(work)) {
       const order = await quietOrder(sandbox, name)
       if (order.status === endings[decision].status) return { status: 200, body: shownOrder(order) }

@@ -2,18 +2,18 @@ import { rowsIn } from '../database/database.js'
 import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { guarded, inPhases, isNew, type Route } from './guarding.js'
-import { beaten, isFunded, orderNamed, quietOrder, requireStatus } from './looking.js'
-import { leaveOrder, type OrderName, shownOrder, takeOrder } from './orders.js'
+import { beaten, orderNamed, quietOrder, requireStatus } from './looking.js'
+import { leaveOrder, type OrderStep, shownOrder, takeOrder } from './orders.js'
 import { heard, refusedReply } from './refusals.js'
 
 /** POST /orders/{id}/escrow/fund: what was set aside is in escrow from then on. */
 export function fundEscrow(sandbox: Sandbox, { trustlessWork }: Partners): Route {
   const { hapax, database } = sandbox
   const options = inPhases(sandbox, { retention: '7d', compared: [] })
-  const operation = hapax.operation('orders.escrow.fund', options, async (work, name: OrderName) => {
+  const operation = hapax.operation('orders.escrow.fund', options, async (work, name: OrderStep) => {
     if (isNew(work)) {
       const order = await quietOrder(sandbox, name)
-      if (isFunded(order)) return { status: 200, body: shownOrder(order) }
+      if (order.status === 'ESCROW_FUNDED') return { status: 200, body: shownOrder(order) }
       requireStatus(order, 'ESCROW_CREATING')
     }
     const escrowId = await work.transaction('escrow_funding', async ({ tx }) => {

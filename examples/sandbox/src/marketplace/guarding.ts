@@ -1,9 +1,10 @@
 import type { FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify'
-import { type Duration, type Operation, type OperationOptions, profiles } from 'hapax'
+import { type Duration, type FingerprintSource, type Operation, type OperationOptions, profiles } from 'hapax'
 import { guard } from 'hapax/fastify'
 import type { Transaction } from '../database/database.js'
 import { patienceOf } from '../partners/patience.js'
 import type { Sandbox } from '../sandbox.js'
+import { isObject } from '../web/fields.js'
 import { Problem } from '../web/problem.js'
 import { authenticate, tenantOf } from '../web/tenant.js'
 import { bodyLimit } from '../web/web-app.js'
@@ -39,10 +40,21 @@ export function inPhases(sandbox: Sandbox, { retention, compared }: Rules): Oper
   }
 }
 
-/** The path is always compared. */
+/**
+ * The path and these members as we read them, and nothing else: a `null` is no member, and of two of one name the last counts.
+ * The body has been found valid by now.
+ */
 function comparing(members: readonly string[]): NonNullable<OperationOptions['fingerprint']> {
-  if (members.length > 0) return { strategy: { kind: 'fields', select: members } }
-  return { strategy: { kind: 'own', id: 'path-only', of: () => '' } }
+  const id = ['only', ...members].join('-').replaceAll('.', '_')
+  const of = ({ body }: FingerprintSource) => {
+    const read: unknown = members.length === 0 ? null : JSON.parse(new TextDecoder().decode(body))
+    return JSON.stringify(members.map((path) => memberAt(read, path)))
+  }
+  return { strategy: { kind: 'own', id, of, fields: members, without: ['query', 'media_type'] } }
+}
+
+function memberAt(body: unknown, path: string): unknown {
+  return path.split('.').reduce((value, name) => (isObject(value) ? (value[name] ?? null) : null), body)
 }
 
 /** Whether nothing of an operation is on record yet: only then it is for its handler to say whether it may begin. */
@@ -79,6 +91,11 @@ export function guarded<Input>(
       config: { emptyBody: 'allowed' },
     },
   )
+}
+
+/** The key as it was sent: whoever sends it again goes on with the request. */
+export function keyIn({ headers }: FastifyRequest): string {
+  return String(headers['idempotency-key'] ?? '')
 }
 
 export function idIn({ params }: FastifyRequest): string {

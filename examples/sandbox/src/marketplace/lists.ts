@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { type Row, type Rows, rowsOf } from '../database/database.js'
 import type { Sandbox } from '../sandbox.js'
+import { notFound } from '../web/fields.js'
 import { pageOf } from '../web/paging.js'
 import { authenticate } from '../web/tenant.js'
 import type { Route } from './guarding.js'
 import { idIn } from './guarding.js'
-import { answerError, notFound } from './problems.js'
+import { answerError } from './problems.js'
 import type { MarketplaceTables } from './tables.js'
 
 /** What there is, the newest first, and each by its id. Reading needs no key. */

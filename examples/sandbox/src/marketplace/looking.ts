@@ -2,16 +2,25 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { rowsOf } from '../database/database.js'
 import type { Sandbox } from '../sandbox.js'
+import { notFound } from '../web/fields.js'
 import type { Problem } from '../web/problem.js'
-import { idIn } from './guarding.js'
-import { findOrder, type Order, type OrderName, type OrderStatus, shownOrder, theOrder } from './orders.js'
-import { busy, conflict, keptReply, notFound } from './problems.js'
+import { idIn, keyIn } from './guarding.js'
+import {
+  findOrder,
+  type Order,
+  type OrderName,
+  type OrderStatus,
+  type OrderStep,
+  shownOrder,
+  theOrder,
+} from './orders.js'
+import { busy, conflict, keptReply } from './problems.js'
 
 /** What a request may know of an order before it begins. */
 
 /** The order in the path, which exists and belongs to whoever asks. */
-export async function orderNamed({ database }: Sandbox, request: FastifyRequest): Promise<OrderName> {
-  const name = { tenant: request.tenant, orderId: idIn(request) }
+export async function orderNamed({ database }: Sandbox, request: FastifyRequest): Promise<OrderStep> {
+  const name = { tenant: request.tenant, orderId: idIn(request), key: keyIn(request) }
   if ((await findOrder(rowsOf(database), name)) === undefined) throw notFound('order')
   return name
 }
@@ -26,7 +35,7 @@ export async function quietOrder({ database }: Sandbox, name: OrderName): Promis
   const until = performance.now() + patienceMs
   let order = await theOrder(rows, name)
   while (order.moving !== null) {
-    if (performance.now() > until) throw busy()
+    if (performance.now() > until) throw busy(order.movingKey)
     await delay(lookEveryMs)
     order = await theOrder(rows, name)
   }
@@ -36,6 +45,11 @@ export async function quietOrder({ database }: Sandbox, name: OrderName): Promis
 /** Refuses what cannot be done with an order as it is. */
 export function requireStatus(order: Order, required: OrderStatus): void {
   if (order.status !== required) throw wrongStatus(order, required)
+}
+
+/** What has ended is not gone on with, though it has what is asked for: its money is elsewhere. */
+export function requireOpen(order: Order): void {
+  if (order.status === 'RELEASED' || order.status === 'REFUNDED') throw wrongStatus(order, 'ESCROW_FUNDED')
 }
 
 /** Whoever disputes an order has it decided by the dispute alone. */
@@ -71,8 +85,4 @@ function wrongStatus({ status }: Order, required: OrderStatus): Problem {
 
 function disputed(disputeId: string): Problem {
   return conflict('order_disputed', `The order is in dispute. Decide it by POST /disputes/${disputeId}/resolve.`)
-}
-
-export function isFunded({ status }: Order): boolean {
-  return status === 'ESCROW_FUNDED' || status === 'RELEASED' || status === 'REFUNDED'
 }

@@ -1,8 +1,10 @@
 import { type Row, rowsOf } from '../database/database.js'
 import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
+import { notFound } from '../web/fields.js'
 import type { Path } from '../web/path.js'
 import { withoutProviders } from '../web/without-providers.js'
+import { cancelling } from './cancel-withdrawal.js'
 import { commitWithdrawal } from './commit-withdrawal.js'
 import { createEscrow } from './create-escrow.js'
 import { createOrder } from './create-order.js'
@@ -15,7 +17,7 @@ import { idIn, type Route } from './guarding.js'
 import { listPage, onePage, reading } from './lists.js'
 import { openDispute } from './open-dispute.js'
 import { findOrder, orderOf, shownEscrow, shownOrder } from './orders.js'
-import { answerError, notFound } from './problems.js'
+import { answerError } from './problems.js'
 import { refreshTopup, refreshWithdrawal } from './refreshing.js'
 import { reserveOrder } from './reserve-order.js'
 import { decideDispute } from './resolve-dispute.js'
@@ -60,6 +62,7 @@ export function marketplaceRoutes(sandbox: Sandbox): readonly Path[] {
     ['GET', '/withdrawals', listPage(sandbox, withdrawals)],
     ['POST', '/withdrawals', createWithdrawal(sandbox)],
     ['GET', `/withdrawals/${id}`, onePage(sandbox, withdrawals)],
+    ['DELETE', `/withdrawals/${id}`, cancelling(sandbox)],
     ['POST', `/withdrawals/${id}/commit`, asking((partners) => commitWithdrawal(sandbox, partners))],
     ['POST', `/withdrawals/${id}/refresh`, asking((partners) => refreshWithdrawal(sandbox, partners))],
   ]
@@ -69,7 +72,7 @@ function escrowPage({ database }: Sandbox) {
   return reading(async (request) => {
     const order = await findOrder(rowsOf(database), { tenant: request.tenant, orderId: idIn(request) })
     if (order === undefined) throw notFound('order')
-    if (order.escrowId === null) throw notFound('escrow')
+    if (order.partnerEscrowId === null) throw notFound('escrow')
     return shownEscrow(order)
   })
 }

@@ -5,11 +5,11 @@ import { newId } from '../web/ids.js'
 import { insertDispute, shownDispute, theDispute } from './disputes.js'
 import { guarded, inPhases, isNew, type Route } from './guarding.js'
 import { beaten, orderNamed, quietOrder, requireStatus } from './looking.js'
-import { leaveOrder, type Order, type OrderName, takeOrder } from './orders.js'
+import { leaveOrder, type Order, type OrderStep, takeOrder } from './orders.js'
 import { heard, refusedReply } from './refusals.js'
 import { type DisputeRequest, disputeRequestOf } from './requests.js'
 
-interface Input extends OrderName, DisputeRequest {}
+interface Input extends OrderStep, DisputeRequest {}
 
 /** POST /orders/{id}/disputes: from then on the order ends by a decision only. Its key is never forgotten. */
 export function openDispute(sandbox: Sandbox, { trustlessWork }: Partners): Route {

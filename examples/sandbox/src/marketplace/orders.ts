@@ -1,6 +1,7 @@
 import type { Updateable } from 'kysely'
 import type { Row, Rows } from '../database/database.js'
-import { amountOf, type Currency } from '../money/amounts.js'
+import { amountOf } from '../money/amounts.js'
+import type { Currency } from '../money/currencies.js'
 import type { MarketplaceTables } from './tables.js'
 
 /** Orders as rows: who takes one, and how it is shown. */
@@ -27,8 +28,11 @@ export interface Order {
   readonly clientOrderRef: string | null
   readonly status: OrderStatus
   readonly moving: Moving | null
+  readonly movingKey: string | null
   readonly escrowId: string | null
+  /** `null` until Trustless Work has it: before that there is no escrow, only its name. */
   readonly partnerEscrowId: string | null
+  readonly escrowCreatedAt: string | null
   readonly disputeId: string | null
   readonly createdAt: string
   readonly updatedAt: string
@@ -38,6 +42,11 @@ export interface Order {
 export interface OrderName {
   readonly tenant: string
   readonly orderId: string
+}
+
+/** A request about an order, by the key that it came with. */
+export interface OrderStep extends OrderName {
+  readonly key: string
 }
 
 export async function findOrder({ db, run }: Rows, { tenant, orderId }: OrderName): Promise<Order | undefined> {
@@ -59,12 +68,13 @@ export async function theOrder(rows: Rows, name: OrderName): Promise<Order> {
  */
 export async function takeOrder(
   rows: Rows,
-  { tenant, orderId }: OrderName,
+  { tenant, orderId, key }: OrderStep,
   { from, where, ...changes }: Taking,
 ): Promise<Order | undefined> {
+  const mine = changes.moving === undefined ? {} : { moving_key: key }
   const query = rows.db
     .updateTable('orders')
-    .set({ ...changes, updated_at: new Date().toISOString() })
+    .set({ ...changes, ...mine, updated_at: new Date().toISOString() })
     .where('tenant', '=', tenant)
     .where('id', '=', orderId)
     .where('status', '=', from)
@@ -84,7 +94,7 @@ interface Taking extends Changes {
 export async function leaveOrder(rows: Rows, { tenant, orderId }: OrderName, changes: Changes): Promise<Order> {
   const query = rows.db
     .updateTable('orders')
-    .set({ ...changes, moving: null, updated_at: new Date().toISOString() })
+    .set({ ...changes, moving: null, moving_key: null, updated_at: new Date().toISOString() })
     .where('tenant', '=', tenant)
     .where('id', '=', orderId)
     .returningAll()
@@ -98,6 +108,7 @@ type Changes = Updateable<MarketplaceTables['orders']>
 /** As clients see it. */
 export function shownOrder(order: Order) {
   const { id, status, buyerId, sellerId, amount, currency, clientOrderRef, escrowId, disputeId } = order
+  const hasEscrow = order.partnerEscrowId !== null
   return {
     id,
     order_id: id,
@@ -107,15 +118,15 @@ export function shownOrder(order: Order) {
     amount: amountOf(amount),
     currency,
     client_order_ref: clientOrderRef,
-    escrow_id: escrowId,
+    escrow_id: hasEscrow ? escrowId : null,
     dispute_id: disputeId,
     created_at: order.createdAt,
     updated_at: order.updatedAt,
   }
 }
 
-/** The escrow of an order, which lives and ends with it. */
-export function shownEscrow({ id, escrowId, status, amount, currency, createdAt, updatedAt }: Order) {
+/** The escrow of an order that has one. It lives and ends with the order. */
+export function shownEscrow({ id, escrowId, status, amount, currency, escrowCreatedAt, updatedAt }: Order) {
   return {
     id: escrowId,
     escrow_id: escrowId,
@@ -123,7 +134,7 @@ export function shownEscrow({ id, escrowId, status, amount, currency, createdAt,
     status,
     amount: amountOf(amount),
     currency,
-    created_at: createdAt,
+    created_at: escrowCreatedAt,
     updated_at: updatedAt,
   }
 }
@@ -140,8 +151,10 @@ export function orderOf(row: Row): Order {
     clientOrderRef: row.client_order_ref as string | null,
     status: row.status as OrderStatus,
     moving: row.moving as Moving | null,
+    movingKey: row.moving_key as string | null,
     escrowId: row.escrow_id as string | null,
     partnerEscrowId: row.partner_escrow_id as string | null,
+    escrowCreatedAt: row.escrow_created_at as string | null,
     disputeId: row.dispute_id as string | null,
     createdAt: String(row.created_at),
     updatedAt: String(row.updated_at),

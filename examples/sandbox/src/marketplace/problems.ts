@@ -21,23 +21,19 @@ export function keptReply({ details: { status, code, detail } }: Problem) {
   return { status, body: errorBody(code, detail) }
 }
 
-export function invalid(detail: string): Problem {
-  return new Problem({ status: 400, code: 'request_invalid', title: 'The request is not valid.', detail })
-}
-
-/** To everybody but its tenant it does not exist. */
-export function notFound(what: 'user' | 'order' | 'escrow' | 'dispute' | 'topup' | 'withdrawal'): Problem {
-  const detail = `There is no such ${what}. Check the id; it is only shown to the tenant that it belongs to.`
-  return new Problem({ status: 404, code: `${what}_not_found`, title: `There is no such ${what}.`, detail })
-}
-
 /** What is asked for cannot be done with it as it is. */
 export function conflict(code: string, detail: string): Problem {
   return new Problem({ status: 409, code, title: 'It is not in a state for this.', detail })
 }
 
-/** Another request is at it, and takes its time. The same request again finds out how that ended. */
-export function busy(): Problem {
-  const detail = 'Another request is moving this order. Send the same request again in a moment.'
+/**
+ * Another request is at it, and takes its time. The same request again finds out how that ended. One that was tried too often
+ * to be tried by itself goes on when it is sent again, and so its key is told: to its own tenant, since nobody else gets here.
+ */
+export function busy(key: string | null): Problem {
+  const which = key === null ? '' : ` with the Idempotency-Key ${key}`
+  const detail =
+    `Another request${which} is moving this order. Send yours again in a moment; if it stays so, send that one again, ` +
+    'which goes on where it stopped.'
   return new Problem({ status: 409, code: 'order_busy', title: 'The order is busy.', detail, retryAfter: 1 })
 }

@@ -1,10 +1,10 @@
 import { type Rows, rowsOf } from '../database/database.js'
-import { amountSyntax, type Currency, currencies, isCurrency, minorUnitsOf } from '../money/amounts.js'
+import { amountSyntax, minorUnitsOf } from '../money/amounts.js'
+import { type Currency, currencies, isCurrency } from '../money/currencies.js'
 import { hasUser } from '../money/users.js'
 import type { Sandbox } from '../sandbox.js'
-import { type Fields, isObject, isText } from '../web/fields.js'
+import { type Fields, invalid, isObject, isText, notFound } from '../web/fields.js'
 import { isId } from '../web/ids.js'
-import { invalid, notFound } from './problems.js'
 
 /** What clients may ask for. Each reads a body, or says what is wrong with it; members that it does not know are ignored. */
 

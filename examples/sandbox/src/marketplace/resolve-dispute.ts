@@ -1,16 +1,17 @@
 import { rowsIn, rowsOf } from '../database/database.js'
 import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
+import { notFound } from '../web/fields.js'
 import { type Dispute, type DisputeName, findDispute, resolveDispute, shownDispute, theDispute } from './disputes.js'
 import { writeEnd } from './end-order.js'
-import { guarded, idIn, inPhases, isNew, type Route } from './guarding.js'
+import { guarded, idIn, inPhases, isNew, keyIn, type Route } from './guarding.js'
 import { quietOrder } from './looking.js'
-import { leaveOrder, type OrderName, takeOrder } from './orders.js'
-import { conflict, keptReply, notFound } from './problems.js'
+import { leaveOrder, type OrderStep, takeOrder } from './orders.js'
+import { conflict, keptReply } from './problems.js'
 import { heard, refusedReply } from './refusals.js'
 import { type Decision, decisionOf } from './requests.js'
 
-interface Input extends OrderName, DisputeName {
+interface Input extends OrderStep, DisputeName {
   readonly decision: Decision
 }
 
@@ -49,7 +50,7 @@ export function decideDispute(sandbox: Sandbox, { trustlessWork }: Partners): Ro
     const name = { tenant: request.tenant, disputeId: idIn(request) }
     const dispute = await findDispute(rowsOf(database), name)
     if (dispute === undefined) throw notFound('dispute')
-    return { ...name, orderId: dispute.orderId, decision }
+    return { ...name, orderId: dispute.orderId, decision, key: keyIn(request) }
   })
 }
 

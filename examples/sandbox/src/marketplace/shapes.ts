@@ -1,4 +1,4 @@
-import { currencies } from '../money/amounts.js'
+import { currencies } from '../money/currencies.js'
 import { id, object, oneOf, orNull, type Schema, text, time } from '../openapi/described.js'
 import { decisions } from './requests.js'
 
@@ -64,7 +64,7 @@ export const shapes: Readonly<Record<string, Schema>> = {
   Withdrawal: object({
     id,
     withdrawal_id: id,
-    status: oneOf('CREATED', 'COMMITTED', 'PROCESSING', 'COMPLETED', 'FAILED'),
+    status: oneOf('CREATED', 'COMMITTED', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED'),
     user_id: id,
     ...sum,
     destination: object({ ref: text(255) }),

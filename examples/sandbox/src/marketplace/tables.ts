@@ -13,10 +13,14 @@ export interface MarketplaceTables {
     status: string
     /** What a request is doing about it at Trustless Work right now. One at a time. */
     moving: string | null
+    /** The key of that request: whoever sends it again goes on with it. */
+    moving_key: string | null
     /** Ours, made before the escrow is. */
     escrow_id: string | null
     /** Theirs. */
     partner_escrow_id: string | null
+    /** When they had it. */
+    escrow_created_at: string | null
     /** The last that their webhooks said of it, and when that was. */
     partner_status: string | null
     partner_updated_at: string | null
@@ -81,8 +85,10 @@ function ordersTable(schema: SchemaModule): CompiledQuery {
       .addColumn('client_order_ref', 'text')
       .addColumn('status', 'text', (column) => column.notNull())
       .addColumn('moving', 'text')
+      .addColumn('moving_key', 'text')
       .addColumn('escrow_id', 'text')
       .addColumn('partner_escrow_id', 'text')
+      .addColumn('escrow_created_at', 'text')
       .addColumn('partner_status', 'text')
       .addColumn('partner_updated_at', 'text')
       .addColumn('dispute_id', 'text')

@@ -1,6 +1,7 @@
 import type { Updateable } from 'kysely'
 import type { Row, Rows } from '../database/database.js'
-import { amountOf, type Currency, minorUnitsOf } from '../money/amounts.js'
+import { amountOf, minorUnitsOf } from '../money/amounts.js'
+import type { Currency } from '../money/currencies.js'
 import { transfer } from '../money/ledger.js'
 import type { TopupRequest } from './requests.js'
 import type { MarketplaceTables } from './tables.js'

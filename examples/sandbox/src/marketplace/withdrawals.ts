@@ -1,13 +1,14 @@
 import type { Updateable } from 'kysely'
 import type { Row, Rows } from '../database/database.js'
-import { amountOf, type Currency, minorUnitsOf } from '../money/amounts.js'
+import { amountOf, minorUnitsOf } from '../money/amounts.js'
+import type { Currency } from '../money/currencies.js'
 import { transfer } from '../money/ledger.js'
 import type { WithdrawalRequest } from './requests.js'
 import type { MarketplaceTables } from './tables.js'
 
 /** Withdrawals as rows: money that is set aside first, and then sent by Airtm, which says when it has arrived. */
 
-export type WithdrawalStatus = 'CREATED' | 'COMMITTED' | 'PROCESSING' | 'COMPLETED' | 'FAILED'
+export type WithdrawalStatus = 'CREATED' | 'COMMITTED' | 'PROCESSING' | 'COMPLETED' | 'FAILED' | 'CANCELLED'
 
 export interface Withdrawal {
   readonly id: string
@@ -75,8 +76,22 @@ export async function changeWithdrawal(
 }
 
 /** How it ended: the money is gone to where it should, or it is the user's again. Whoever says so first counts. */
-export async function endWithdrawal(rows: Rows, id: string, status: 'COMPLETED' | 'FAILED'): Promise<void> {
-  const ended = await changeWithdrawal(rows, id, ['COMMITTED', 'PROCESSING'], { status })
+export function endWithdrawal(rows: Rows, id: string, status: 'COMPLETED' | 'FAILED'): Promise<void> {
+  return end(rows, id, ['COMMITTED', 'PROCESSING'], status)
+}
+
+/** Somebody thought better of it, before Airtm was asked. */
+export function cancelWithdrawal(rows: Rows, id: string): Promise<void> {
+  return end(rows, id, ['CREATED'], 'CANCELLED')
+}
+
+async function end(
+  rows: Rows,
+  id: string,
+  from: readonly WithdrawalStatus[],
+  status: 'COMPLETED' | 'FAILED' | 'CANCELLED',
+): Promise<void> {
+  const ended = await changeWithdrawal(rows, id, from, { status })
   if (ended === undefined) return
   const { tenant, userId, amount, currency } = ended
   const to = status === 'COMPLETED' ? ('world:airtm' as const) : (`user:${userId}` as const)

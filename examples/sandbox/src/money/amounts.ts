@@ -3,10 +3,6 @@
  * that this sandbox knows have two decimals each.
  */
 
-export const currencies = ['USD', 'EUR'] as const
-
-export type Currency = (typeof currencies)[number]
-
 /** Nine digits before the point: what anybody here may ask for, and far from where a sum of them would overflow. */
 const syntax = /^(0|[1-9]\d{0,8})(?:\.(\d{1,2}))?$/
 
@@ -25,8 +21,4 @@ export function minorUnitsOf(amount: unknown): bigint | undefined {
 export function amountOf(minorUnits: bigint): string {
   const digits = String(minorUnits < 0n ? -minorUnits : minorUnits).padStart(3, '0')
   return `${minorUnits < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
-}
-
-export function isCurrency(value: unknown): value is Currency {
-  return currencies.some((currency) => currency === value)
 }

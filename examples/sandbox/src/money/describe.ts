@@ -1,5 +1,5 @@
 import { array, id, object, ref, type System, text, time } from '../openapi/described.js'
-import { currencies } from './amounts.js'
+import { currencies } from './currencies.js'
 
 const currency = { type: 'string', enum: [...currencies] }
 /** Of a balance, which may be below zero. */

@@ -1,7 +1,8 @@
 import type { Rows } from '../database/database.js'
 import { newId } from '../web/ids.js'
 import { Problem } from '../web/problem.js'
-import { amountOf, type Currency } from './amounts.js'
+import { amountOf } from './amounts.js'
+import type { Currency } from './currencies.js'
 
 /** Whose money it is. What belongs to a user, an order or a withdrawal cannot be less than nothing; the world may owe. */
 export type Account = `user:${string}` | `order:${string}` | `withdrawal:${string}` | `world:${string}`

@@ -1,6 +1,7 @@
+import { chargedCurrencies } from '../money/currencies.js'
 import { cents, id, object, oneOf, page, ref, type System, text, time } from '../openapi/described.js'
 
-const currency = oneOf('KRW', 'USD', 'EUR')
+const currency = oneOf(...chargedCurrencies)
 const metadata = {
   type: 'object',
   maxProperties: 50,
@@ -33,7 +34,10 @@ export const payments: System = {
         example: { customerId: 'cus_1', amountCents: 450, currency: 'USD', metadata: { order: '17' } },
       },
       answers: { 201: { means: 'The payment was made.', schema: ref('Payment'), located: true } },
-      refusals: { 402: 'The card was declined, which is an answer: a retry gets it again.' },
+      refusals: {
+        402: 'The card was declined, which is an answer: a retry gets it again.',
+        502: 'The card processor is not there, so that nobody was charged. The same request again goes on with it.',
+      },
     },
     'GET /payments': {
       summary: 'The payments, the last one first',

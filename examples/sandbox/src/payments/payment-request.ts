@@ -1,13 +1,12 @@
 import type { FastifyRequest } from 'fastify'
+import { type ChargedCurrency, chargedCurrencies, isChargedCurrency } from '../money/currencies.js'
 import { type Fields, invalid, isAmount, isObject, isText, mostAmount } from '../web/fields.js'
-
-const currencies = ['KRW', 'USD', 'EUR'] as const
 
 /** What a client asks for. */
 export interface PaymentRequest {
   readonly customerId: string
   readonly amountCents: number
-  readonly currency: (typeof currencies)[number]
+  readonly currency: ChargedCurrency
   readonly metadata: Readonly<Record<string, string>>
 }
 
@@ -20,28 +19,22 @@ export async function readPayment(request: FastifyRequest): Promise<void> {
 
 /** Reads a body as a payment request, or says what is wrong with it. Members that it does not know are ignored. */
 function paymentRequestOf(body: unknown): PaymentRequest {
-  if (!isObject(body)) throw invalid('payment', 'The body must be a JSON object.')
+  if (!isObject(body)) throw invalid('The body must be a JSON object.')
   const { customerId, amountCents, currency, metadata = {} } = body
   if (!isText(customerId, most.idLength)) {
     throw invalid(
-      'payment',
       `customerId must be a text of 1 to ${most.idLength} characters, not blank, without control characters.`,
     )
   }
-  if (!isAmount(amountCents)) throw invalid('payment', `amountCents must be a whole number from 1 to ${mostAmount}.`)
-  if (!isCurrency(currency)) throw invalid('payment', `currency must be one of ${currencies.join(', ')}.`)
+  if (!isAmount(amountCents)) throw invalid(`amountCents must be a whole number from 1 to ${mostAmount}.`)
+  if (!isChargedCurrency(currency)) throw invalid(`currency must be one of ${chargedCurrencies.join(', ')}.`)
   if (!isMetadata(metadata)) {
     const { members, nameLength, valueLength } = most
     throw invalid(
-      'payment',
       `metadata must be an object of at most ${members} texts: names up to ${nameLength}, values up to ${valueLength} characters.`,
     )
   }
   return { customerId, amountCents, currency, metadata }
-}
-
-function isCurrency(value: unknown): value is PaymentRequest['currency'] {
-  return currencies.some((currency) => currency === value)
 }
 
 function isMetadata(value: unknown): value is PaymentRequest['metadata'] {

@@ -1,7 +1,8 @@
+import { currencyInAnyCase } from '../money/currencies.js'
 import { cents, id, object, oneOf, orNull, page, ref, type System, text, time } from '../openapi/described.js'
 
 const degrees = (most: number) => ({ type: 'number', minimum: -most, maximum: most })
-const currency = { type: 'string', pattern: '^(KRW|USD|EUR|krw|usd|eur)$' }
+const currency = currencyInAnyCase
 const asked = {
   origin: ref('Place'),
   destination: ref('Place'),
@@ -43,8 +44,9 @@ export const rides: System = {
       answers: { 201: { means: 'The ride is paid.', schema: ref('Ride'), located: true } },
       refusals: {
         402: 'The card was declined, which is an answer: a retry gets it again.',
-        500: 'The card cannot be processed, which is kept as Stripe keeps it; or a charge is under way again.',
-        502: 'The card processor gave no answer. The same request again goes on with it.',
+        500: 'The card cannot be processed, which is kept as Stripe keeps it: a retry gets it again.',
+        502: 'The card processor broke off, or is not there. The same request again goes on with it.',
+        504: 'The card processor took too long. The same request again goes on with it.',
       },
     },
     'GET /rides': {

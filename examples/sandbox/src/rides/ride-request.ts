@@ -1,13 +1,5 @@
-import {
-  type Fields,
-  invalid,
-  isAmount,
-  isCurrency,
-  isObject,
-  isText,
-  knownCurrencies,
-  mostAmount,
-} from '../web/fields.js'
+import { chargedCurrencies, isCurrencyInAnyCase } from '../money/currencies.js'
+import { type Fields, invalid, isAmount, isObject, isText, mostAmount } from '../web/fields.js'
 
 /** What a rider asks for. */
 export interface RideRequest {
@@ -29,12 +21,12 @@ const anyCard = 'pm_card_visa'
 
 /** Reads a body as a ride, or says what is wrong with it. Members that it does not know are ignored. */
 export function rideRequestOf(body: unknown): RideRequest {
-  if (!isObject(body)) throw invalid('ride', 'The body must be a JSON object.')
+  if (!isObject(body)) throw invalid('The body must be a JSON object.')
   const { amountCents, currency, paymentMethod = anyCard } = body
   const [origin, destination] = [placeIn(body, 'origin'), placeIn(body, 'destination')]
-  if (!isAmount(amountCents)) throw invalid('ride', `amountCents must be a whole number from 1 to ${mostAmount}.`)
-  if (!isCurrency(currency)) throw invalid('ride', `currency must be one of ${knownCurrencies}.`)
-  if (!isText(paymentMethod, 100)) throw invalid('ride', 'paymentMethod must be a text of 1 to 100 characters.')
+  if (!isAmount(amountCents)) throw invalid(`amountCents must be a whole number from 1 to ${mostAmount}.`)
+  if (!isCurrencyInAnyCase(currency)) throw invalid(`currency must be one of ${chargedCurrencies.join(', ')}.`)
+  if (!isText(paymentMethod, 100)) throw invalid('paymentMethod must be a text of 1 to 100 characters.')
   return { origin, destination, amountCents, currency, paymentMethod }
 }
 
@@ -42,7 +34,7 @@ function placeIn(body: Fields, name: 'origin' | 'destination'): Place {
   const place = body[name]
   const { lat, lon } = isObject(place) ? place : ({} as Fields)
   if (isDegrees(lat, 90) && isDegrees(lon, 180)) return { lat, lon }
-  throw invalid('ride', `${name} must be { "lat": -90 to 90, "lon": -180 to 180 }, in degrees.`)
+  throw invalid(`${name} must be { "lat": -90 to 90, "lon": -180 to 180 }, in degrees.`)
 }
 
 function isDegrees(value: unknown, most: number): value is number {

@@ -6,7 +6,8 @@ import { keepProviders, type Providers, sharedProviders } from './providers.js'
 
 /**
  * What `npm start` runs: the parent of two processes, the providers and the API. It starts again whichever of them is
- * killed, on its old port, and ends both when it is told to end. Should it be killed itself, they notice and end.
+ * killed, on its old port, and ends both when it is told to end. Should it be killed itself, they notice and end; so does it
+ * with a parent that holds a channel to it.
  */
 async function start(): Promise<void> {
   const { providersUrl } = settingsFrom(process.env)
@@ -15,11 +16,13 @@ async function start(): Promise<void> {
   let pass = (signal: NodeJS.Signals): void => {
     signals.push(signal)
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.on(signal, () => {
-      stopping.abort()
-      pass(signal)
-    })
+  const stop = (signal: NodeJS.Signals) => {
+    stopping.abort()
+    pass(signal)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(signal))
+  // Whoever started us to end with them is gone: killed, perhaps, and could not say so.
+  process.once('disconnect', () => stop('SIGTERM'))
 
   const providers = providersUrl === undefined ? await ownProviders() : sharedProviders(providersUrl)
   const api = keepApi(providers, stopping.signal)

@@ -40,7 +40,7 @@ export const about: System = {
     },
     'GET /idempotency/status': {
       summary: 'How a key of yours stands',
-      asks: 'token',
+      asks: 'token or basic',
       headers: { 'Idempotency-Key': 'The key.' },
       answers: { 200: { means: 'How it stands.', schema: { $ref: '#/components/schemas/KeyStatus' } } },
       refusals: { 404: 'Nobody has used it, or somebody else has.', 429: 'This is not made for polling.' },

@@ -21,26 +21,13 @@ export function isAmount(value: unknown): value is number {
 
 export const mostAmount = Number.MAX_SAFE_INTEGER
 
-const currencies = ['KRW', 'USD', 'EUR']
-
-/** In capital or small letters, and kept as it was sent. */
-export function isCurrency(value: unknown): value is string {
-  return typeof value === 'string' && currencies.includes(value.toUpperCase()) && /^([A-Z]+|[a-z]+)$/.test(value)
-}
-
-export const knownCurrencies = currencies.join(', ')
-
-/** A body that is not what the path asks for. Nothing is reserved, and nothing is stored. */
-export function invalid(what: string, detail: string): Problem {
-  return new Problem({ status: 400, code: 'request_invalid', title: `The request is not a valid ${what}.`, detail })
+/** A request that is not what the path asks for. Nothing is reserved, and nothing is stored. */
+export function invalid(detail: string): Problem {
+  return new Problem({ status: 400, code: 'request_invalid', title: 'The request is not valid.', detail })
 }
 
 /** Somebody else's is answered like one that does not exist. */
 export function notFound(what: string): Problem {
-  return new Problem({
-    status: 404,
-    code: `${what}_not_found`,
-    title: `There is no such ${what}.`,
-    detail: `Check the id; a ${what} is only shown to the tenant that created it.`,
-  })
+  const detail = `There is no such ${what}. Check the id; it is only shown to the tenant that it belongs to.`
+  return new Problem({ status: 404, code: `${what}_not_found`, title: `There is no such ${what}.`, detail })
 }

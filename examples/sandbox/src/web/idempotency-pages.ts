@@ -2,7 +2,7 @@ import type { RouteShorthandOptionsWithHandler } from 'fastify'
 import { contractOf, errorsPage } from 'hapax'
 import { keyStatus } from 'hapax/fastify'
 import type { Sandbox } from '../sandbox.js'
-import { authenticate, tenantOf } from './tenant.js'
+import { type Authenticate, tenantOf } from './tenant.js'
 
 /** What Hapax tells clients about the routes that it guards. Nothing of it is written here: it follows the routes. */
 
@@ -21,6 +21,6 @@ export function errors(): RouteShorthandOptionsWithHandler {
 }
 
 /** How the caller's own key stands, which it sends in the header. */
-export function keyState({ hapax }: Sandbox): RouteShorthandOptionsWithHandler {
+export function keyState({ hapax }: Sandbox, authenticate: Authenticate): RouteShorthandOptionsWithHandler {
   return { onRequest: authenticate, handler: keyStatus(hapax, { scope: tenantOf }) }
 }

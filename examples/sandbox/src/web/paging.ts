@@ -1,5 +1,5 @@
+import { invalid } from './fields.js'
 import { isId } from './ids.js'
-import { Problem } from './problem.js'
 
 export interface Page<T> {
   readonly items: readonly T[]
@@ -22,8 +22,4 @@ export async function pageOf<T extends { readonly id: string }>(
   const found = await read(size + 1, after)
   const items = found.slice(0, size)
   return { items, next: found.length > size ? items.at(-1)?.id : undefined }
-}
-
-function invalid(detail: string): Problem {
-  return new Problem({ status: 400, code: 'request_invalid', title: 'There is no such page.', detail })
 }

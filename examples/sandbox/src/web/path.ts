@@ -6,12 +6,17 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** Serves the paths, and says which methods each of them knows. */
 export function addPaths(app: FastifyInstance, paths: readonly Path[]): void {
-  for (const [method, url, route] of paths) app.route({ ...route, method, url })
+  for (const [method, url, route] of paths) app.route({ ...route, method: withHead(method), url })
   for (const url of new Set(paths.map(([, url]) => url))) {
     const here = paths.filter(([, other]) => other === url)
-    const allowed = here.flatMap(([method]) => method)
+    const allowed = here.flatMap(([method]) => withHead(method))
     refuseOtherMethods(app, url, allowed, here[0]?.[2].errorHandler)
   }
+}
+
+/** Whatever can be read can be asked for its headers alone. */
+function withHead(method: Method | Method[]): string[] {
+  return [method].flat().flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]))
 }
 
 /** Where Fastify would say that there is no such path. */

@@ -27,8 +27,10 @@ async function ask(providersUrl: string | undefined, { method, url, body }: Fast
     throw providersAbsent('Start the sandbox with `npm start`, or give HAPAX_PROVIDERS_URL.')
   const content = body === undefined ? {} : { body: JSON.stringify(body) }
   const signal = AbortSignal.timeout(answerWithinMs)
+  // What is asked for its headers only is read all the same, and Fastify sends no more of it.
+  const asked = method === 'HEAD' ? 'GET' : method
   try {
-    return await fetch(new URL(url, providersUrl), { method, signal, redirect: 'error', ...content })
+    return await fetch(new URL(url, providersUrl), { method: asked, signal, redirect: 'error', ...content })
   } catch (cause) {
     throw providersAbsent('They are started again when they have ended: ask again in a moment.', cause)
   }

@@ -21,6 +21,9 @@ export async function authenticate(request: FastifyRequest): Promise<void> {
   request.tenant = tenant
 }
 
+/** A system may know clients of its own besides. */
+export type Authenticate = typeof authenticate
+
 /** Whose token it is. */
 export function tenantWith(token: string | undefined): string | undefined {
   return tenants.get(token ?? '')
