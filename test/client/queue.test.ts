@@ -242,7 +242,11 @@ test('whoever goes on with an error does so by the queue: its answer is taken no
   const notes: string[] = []
   const onAnswer = (_: Response, { key }: { key: string }) => void notes.push(key)
   const { queue, sent, clock } = queueOn(memoryStorage(), [reset(), reset(), reply(201)], { onAnswer })
-  const failure = () => queue.send(url, post).catch((error: unknown) => (isClientError(error) ? error : undefined))
+  const failure = () =>
+    queue.send(url, post).then(
+      () => undefined,
+      (error: unknown) => (isClientError(error) ? error : undefined),
+    )
   const error = await failure()
   expect([error?.code, error?.attempts]).toEqual(['no_answer', 2])
   expect((await error?.resume?.())?.status).toBe(201)
