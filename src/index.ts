@@ -64,7 +64,7 @@ export type { Concurrency, FailureKind, FailureMeaning, OnError, Policy, PolicyO
 export type { QuotaOptions } from './engine/quotas.js'
 export type { Answer, Claim, Evidence, KeptEvidence, RecordName, StoredAnswer, StoredRecord } from './engine/record.js'
 export { type Item, type ItemResult, runEach } from './engine/run-each.js'
-export { type Scope, type ScopeParts, scopeOf } from './engine/scope.js'
+export { type Scope, type ScopeParts, scopeOf, scopeParts } from './engine/scope.js'
 export type { EncryptionOptions } from './engine/sealing.js'
 export { type Happening, nextState, type State, states, stateTable, type Transition } from './engine/state.js'
 export type * from './engine/store.js'

@@ -1,3 +1,4 @@
+import { bounded } from './bounded.js'
 import type { Settings } from './options.js'
 import { readAhead } from './read-ahead.js'
 import type { SealedRequest } from './sealed-request.js'
@@ -18,19 +19,11 @@ export async function attempted(
   ms: number,
   signal: AbortSignal | undefined,
 ): Promise<Met> {
-  const late = new AbortController()
-  const either = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal])
-  const timeout = () => late.abort(new DOMException(`There was no answer within ${Math.ceil(ms)} ms.`, 'TimeoutError'))
-  const cancel = settings.clock.after(ms, timeout)
   try {
-    return await unlessAborted(sent(request, key, settings, either), either)
+    return await bounded(settings.clock, ms, signal, (either) => sent(request, key, settings, either))
   } catch (error) {
     signal?.throwIfAborted()
-    // What goes on behind our back has no one to answer to.
-    late.abort()
     return { verdict: { kind: 'again' }, error }
-  } finally {
-    cancel()
   }
 }
 
@@ -41,21 +34,18 @@ async function sent(
   signal: AbortSignal,
 ): Promise<Met> {
   const headers = new Headers(own)
-  for (const [name, value] of new Headers(await settings.headers?.())) headers.set(name, value)
+  try {
+    for (const [name, value] of new Headers(await settings.headers?.())) headers.set(name, value)
+  } catch (error) {
+    // A mistake of the program, or a token that is not to be had: neither is mended by asking twelve times.
+    return { verdict: { kind: 'refused', code: 'headers_failed' }, error }
+  }
+  // Whoever gave up meanwhile was told so: nothing may be sent after that.
+  signal.throwIfAborted()
   if (key !== undefined) headers.set(settings.header, key)
   // A Blob, since Node uses up bytes at their first sending, and then cannot follow a redirect with them.
   const sealed = body && { body: new Blob([body]) }
   const response = await settings.fetch(input, { ...init, method, headers, signal, ...sealed })
   if (key === undefined) return { response, verdict: byStatus(response.status, settings.table) }
   return { response, verdict: verdictOf(response, await readAhead(response), settings.table) }
-}
-
-/** A `fetch` that was handed in may not listen to its signal. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-    if (signal.aborted) abort()
-  })
 }

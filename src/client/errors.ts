@@ -3,12 +3,13 @@
  * a page. Recognise an error by its code, never by its message or its class.
  */
 export const clientErrors = {
-  options_invalid: 'The client was given an option that it cannot use.',
+  options_invalid: 'The client cannot use an option.',
   key_refused: 'The key cannot be sent. Use a UUID made once per operation, or let the client make it.',
   key_reused: 'The key was first used with another request. Make a new key for a new request.',
   key_rejected: 'The server does not take the key, or wants one and saw none. Nothing ran.',
   key_expired: 'The key is older than its answer is kept, so the request may have run. Look at the resource first.',
-  body_not_replayable: 'A stream can be sent only once. Read it first, and give a string, a Blob or bytes.',
+  body_not_replayable: 'A stream can be sent only once. Read it first.',
+  headers_failed: 'headers() failed, so nothing was sent. Call resume() later.',
   answer_withheld: 'The request ran, but its answer was not kept. Read the resource; make no new key for it.',
   outcome_unknown: 'The server does not know yet whether the request ran. Call resume() later; make no new key for it.',
   no_answer: 'There was no answer in time, so the request may have run. Call resume() later; make no new key for it.',
@@ -83,6 +84,6 @@ export class ClientError extends Error {
  */
 export function isClientError(error: unknown, code?: ClientErrorCode): error is ClientError {
   if (!(error instanceof Error) || error.name !== 'HapaxClientError' || !('attempts' in error)) return false
-  const found = (error as { code?: unknown }).code
-  return typeof found === 'string' && found in clientErrors && (code === undefined || found === code)
+  const found = String((error as { code?: unknown }).code)
+  return found in clientErrors && (code ?? found) === found
 }

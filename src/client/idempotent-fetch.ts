@@ -1,5 +1,3 @@
-import { within } from '../kernel/clock.js'
-import { ClientError } from './errors.js'
 import { answered } from './operation.js'
 import { keyOf } from './operation-key.js'
 import { type CallOptions, type ClientOptions, milliseconds, type Settings, settingsOf } from './options.js'
@@ -21,15 +19,16 @@ export function idempotentFetch(options: ClientOptions = {}): IdempotentFetch {
   const remember = chosenKeys()
 
   return async function send(input, init, call = {}) {
-    const unread = () => new ClientError('body_not_replayable', 'The body could not be read in time.')
-    const request = await within(settings.clock, settings.deadlineMs, sealedRequest(input, init), unread)
-    const key = keyOf(request, call, settings)
-    if (key?.chosen) remember(key.value, request)
+    const { clock } = settings
+    const startedAt = clock.elapsed()
     const theirs: Settings = {
       ...settings,
       deadlineMs: milliseconds(call.deadline, 'deadline', settings.deadlineMs),
       onAttempt: call.onAttempt ?? settings.onAttempt,
     }
-    return answered({ request, key: key?.value, settings: theirs }, request.signal)
+    const request = await sealedRequest(input, init, clock, theirs.deadlineMs)
+    const key = keyOf(request, call, settings)
+    if (key?.chosen) remember(key.value, request)
+    return answered({ request, key: key?.value, settings: theirs }, request.signal, startedAt)
   }
 }

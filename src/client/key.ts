@@ -40,6 +40,6 @@ export function checkedKey(key: string, personal: PersonalKeys): string {
     )
   const shape = personal === 'refuse' ? personalShape(bare) : undefined
   if (shape === undefined) return key
-  const message = `The key looks like personal data (${shape}), and keys end up in logs. Use a UUID, or allow it: personalKeys: 'allow'.`
+  const message = `The key looks like personal data (${shape}). Use a UUID, or say personalKeys: 'allow'.`
   throw new ClientError('key_refused', message)
 }

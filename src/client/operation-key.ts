@@ -23,8 +23,7 @@ export function keyOf(
     throw new ClientError('options_invalid', `The call has one key in its options and another in ${header}.`)
   const chosen = written ?? spelt
   if (chosen === undefined && isSafe(method)) return undefined
-  if (init?.mode === 'no-cors')
-    throw new ClientError('options_invalid', 'Under mode "no-cors" a browser drops the key. Use "cors".')
+  if (init?.mode === 'no-cors') throw new ClientError('options_invalid', 'Under "no-cors" a browser drops the key.')
   if (chosen !== undefined) return { value: checkedKey(chosen, personalKeys), chosen: true }
   const made = checkedKey(makeKey(), personalKeys)
   return { value: spelling === 'quoted' ? `"${made}"` : made, chosen: false }

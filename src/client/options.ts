@@ -42,6 +42,7 @@ export interface ClientOptions {
   readonly deadline?: Duration
   /** Of one attempt. */
   readonly attemptTimeout?: Duration
+  /** In all. Without it, so many that fail: one that runs, or is in doubt, is asked for until the deadline. */
   readonly attempts?: number
   /** The pauses: anything between nothing and a ceiling that doubles from `first` to `max`, on top of `Retry-After`. */
   readonly backoff?: { readonly first: Duration; readonly max: Duration }
@@ -71,7 +72,7 @@ export interface Settings {
   readonly headers: ClientOptions['headers']
   readonly deadlineMs: number
   readonly attemptMs: number
-  readonly attempts: number
+  readonly attempts: number | undefined
   readonly backoff: Backoff
   readonly budget: RetryBudget
   readonly table: RetryTable
@@ -81,8 +82,9 @@ export interface Settings {
 }
 
 export function settingsOf(options: ClientOptions): Settings {
-  const { clock = systemClock, chance = clientChance, backoff, budget, attempts = clientBounds.attempts } = options
-  if (!(attempts >= 1)) throw new ClientError('options_invalid', `attempts is ${attempts}; give 1 or more.`)
+  const { clock = systemClock, chance = clientChance, backoff, budget, attempts } = options
+  if (attempts !== undefined && !(attempts >= 1))
+    throw new ClientError('options_invalid', `attempts is ${attempts}; give 1 or more.`)
   return {
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
     header: options.header ?? 'Idempotency-Key',
@@ -108,5 +110,5 @@ export function settingsOf(options: ClientOptions): Settings {
 export function milliseconds(text: Duration | undefined, what: string, otherwise: number): number {
   const ms = text === undefined ? otherwise : durationMs(text)
   if (ms !== undefined && ms > 0) return ms
-  throw new ClientError('options_invalid', `${what} is "${text}"; write a duration like '30s' or '2m'.`)
+  throw new ClientError('options_invalid', `${what} is "${text}"; write it like '30s'.`)
 }

@@ -1,6 +1,6 @@
-import { queueBounds } from '../kernel/client-limits.js'
 import type { Duration } from '../kernel/duration-text.js'
-import { ClientError, type ClientErrorCode, isClientError } from './errors.js'
+import { queueBounds } from '../kernel/queue-limits.js'
+import { ClientError, type ClientErrorCode, isClientError, type Resume } from './errors.js'
 import { idempotentFetch } from './idempotent-fetch.js'
 import { keyOf } from './operation-key.js'
 import { type CallOptions, type ClientOptions, milliseconds, settingsOf } from './options.js'
@@ -81,46 +81,53 @@ export function durableQueue(options: QueueOptions): DurableQueue {
     const operation = (await storage.list()).find((stored) => stored.key === key)
     if (operation === undefined) return undefined
     if (!isOf(operation, request)) throw new ClientError('key_reused', undefined, { key })
-    const failed = operation.failed ?? (isOld(operation) ? 'key_expired' : undefined)
-    if (failed !== undefined) throw new ClientError(failed, undefined, { key })
+    if (operation.failed !== undefined) throw new ClientError(operation.failed, undefined, { key })
     return operation
   }
 
-  function isOld({ createdAt }: QueuedOperation): boolean {
-    return settings.clock.now() - createdAt > maxAgeMs
+  function deadlineOf({ deadline }: CallOptions): number {
+    return milliseconds(deadline, 'deadline', settings.deadlineMs)
+  }
+
+  /** However long a call may take, nothing is sent once its operation is too old. */
+  async function sent(operation: QueuedOperation, call: CallOptions, signal?: AbortSignal): Promise<Response> {
+    const { key, url, method, headers, body, credentials, redirect, createdAt } = operation
+    const leftMs = maxAgeMs - (settings.clock.now() - createdAt)
+    if (leftMs < 0) throw new ClientError('key_expired', undefined, { key })
+    const isShort = leftMs < deadlineOf(call)
+    return send(
+      url,
+      { method, headers: [...headers], credentials, redirect, ...(signal && { signal }), ...(body && { body }) },
+      { ...call, key, ...(isShort && { deadline: `${Math.max(1, Math.floor(leftMs / 1_000))}s` as const }) },
+    )
   }
 
   async function delivered(operation: QueuedOperation, call: CallOptions, signal?: AbortSignal): Promise<Response> {
-    const { key, url, method, headers, body, credentials, redirect } = operation
+    const { key } = operation
     underWay.add(key)
     try {
-      const init = {
-        method,
-        headers: [...headers],
-        credentials,
-        redirect,
-        ...(signal && { signal }),
-        ...(body && { body }),
-      }
-      const response = await send(url, init, { ...call, key })
+      const response = await sent(operation, call, signal).catch((error: unknown) => unanswered(operation, error))
       await onAnswer?.(response.clone(), operation)
       // What could not be removed is asked for once more, and answered the same.
       await storage.remove(key).catch(() => {})
       return response
-    } catch (error) {
-      if (isClientError(error) && final.has(error.code)) await storage.put({ ...operation, failed: error.code })
-      throw error
     } finally {
       underWay.delete(key)
     }
   }
 
+  /** What could not be stored as failed is sent once more, and refused the same. Whoever goes on does so by the queue. */
+  async function unanswered(operation: QueuedOperation, error: unknown): Promise<never> {
+    if (!isClientError(error)) throw error
+    const { code, message, key, cause } = error
+    if (final.has(code)) await storage.put({ ...operation, failed: code }).catch(() => {})
+    if (error.resume === undefined) throw error
+    const resume: Resume = ({ signal } = {}) => delivered(operation, {}, signal)
+    throw new ClientError(code, message, { ...error, key, cause, resume })
+  }
+
   async function resumed(operation: QueuedOperation): Promise<Resumed> {
     try {
-      if (isOld(operation)) {
-        await storage.put({ ...operation, failed: 'key_expired' })
-        throw new ClientError('key_expired', undefined, { key: operation.key })
-      }
       return { kind: 'answered', operation, response: await delivered(operation, {}) }
     } catch (error) {
       return { kind: isClientError(error) && final.has(error.code) ? 'failed' : 'open', operation, error }
@@ -142,7 +149,7 @@ export function durableQueue(options: QueueOptions): DurableQueue {
 
   return {
     async send(input, init, call = {}) {
-      const request = await sealedRequest(input, init)
+      const request = await sealedRequest(input, init, settings.clock, deadlineOf(call))
       const key = keyOf(request, call, settings)
       if (key === undefined) return send(input, init, call)
       // What was given up before it began is not stored either.

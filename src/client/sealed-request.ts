@@ -1,4 +1,6 @@
 import { clientBounds } from '../kernel/client-limits.js'
+import type { Clock } from '../kernel/clock.js'
+import { bounded } from './bounded.js'
 import { ClientError } from './errors.js'
 
 export type FetchInput = Parameters<typeof fetch>[0]
@@ -17,13 +19,25 @@ export interface SealedRequest {
   readonly signal: AbortSignal | undefined
 }
 
-export async function sealedRequest(input: FetchInput, init: RequestInit | undefined): Promise<SealedRequest> {
+/** Writes it out, within the time and under the signal of the operation. */
+export async function sealedRequest(
+  input: FetchInput,
+  init: RequestInit | undefined,
+  clock: Clock,
+  ms: number,
+): Promise<SealedRequest> {
   if (isStream(init?.body)) throw new ClientError('body_not_replayable')
   const signal = init?.signal ?? (isRequest(input) ? input.signal : undefined)
   const request = new Request(input, { ...init, signal: null })
   const { url, method, headers, credentials, redirect } = request
   const hasBody = isSafe(method) ? false : isRequest(input) || init?.body != null
-  const body = hasBody ? await request.arrayBuffer() : undefined
+  const read = () => bounded(clock, ms, signal, () => request.arrayBuffer())
+  const body = hasBody
+    ? await read().catch((cause: unknown) => {
+        signal?.throwIfAborted()
+        throw new ClientError('body_not_replayable', 'The body could not be read in time.', { cause })
+      })
+    : undefined
   return { url, method, headers, body, credentials, redirect, input: isRequest(input) ? input : url, init, signal }
 }
 

@@ -79,7 +79,10 @@ interface Problem {
 function problemOf(text: string): Problem {
   try {
     const body = JSON.parse(text) as { error?: unknown }
-    const { code, type, retryable } = (typeof body.error === 'object' ? body.error : body) as Record<string, unknown>
+    const { code, type, retryable } = (typeof body.error === 'object' && body.error ? body.error : body) as Record<
+      string,
+      unknown
+    >
     return { code: String(code).toLowerCase(), type: String(type).toLowerCase(), retryable }
   } catch {
     return {}

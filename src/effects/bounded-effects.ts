@@ -1,8 +1,8 @@
 import { unavailable } from '../engine/bounded-store.js'
 import type { EffectStore } from '../engine/effect-store.js'
+import type { TellFailure } from '../engine/store-failures.js'
 import { type Clock, within } from '../kernel/clock.js'
-import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import type { Emitter } from '../kernel/events.js'
+import { HapaxError } from '../kernel/errors.js'
 import { defaults, effectBounds } from '../kernel/limits.js'
 
 /** The steps of the outbox that workers take. */
@@ -15,7 +15,7 @@ export type BoundedEffects<Tx> = Pick<
  * The same steps, each within a bound and with one name for every failure. Only `apply` is as long as its transaction may
  * be, which the store sees to.
  */
-export function boundedEffects<Tx>(store: BoundedEffects<Tx>, clock: Clock, events: Emitter): BoundedEffects<Tx> {
+export function boundedEffects<Tx>(store: BoundedEffects<Tx>, clock: Clock, tell: TellFailure): BoundedEffects<Tx> {
   async function bounded<T>(
     step: string,
     ask: () => Promise<T>,
@@ -26,9 +26,7 @@ export function boundedEffects<Tx>(store: BoundedEffects<Tx>, clock: Clock, even
     try {
       return await within(clock, timeoutMs, ask(), late)
     } catch (error) {
-      const failure = unavailable(step, error)
-      events.emit('store_failed', () => ({ step, errorCode: isHapaxError(error) ? error.code : failure.code }))
-      throw failure
+      throw tell(step, error, unavailable(step, error))
     }
   }
   return {

@@ -1,4 +1,4 @@
-import type { EffectKind } from '../engine/effect-definition.js'
+import type { EffectKind, Effects } from '../engine/effect-definition.js'
 import type { StoredEffect } from '../engine/effect-store.js'
 import { codeOf } from '../engine/name.js'
 import { askedInTurn } from '../engine/together.js'
@@ -33,7 +33,7 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
   const around = surroundingsOf(options)
   const { store, words, effects, clock, chance, events, log } = around
   const silent = outages(backoffs.outage, clock, chance)
-  const holdMs = effectBounds.holdMs
+  const holdMs = holdOf(effects)
 
   /** Kinds at the same time, and of each a few at once: a slow provider holds up nobody, and ends within the hold. */
   async function reconcileAll(found: readonly StoredEffect[], beginUntil: number) {
@@ -59,7 +59,7 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
       const late = () => new Error('The lookup took too long.')
       said = await within(
         clock,
-        Math.min(kind.timeoutMs, defaults.lookTimeoutMs),
+        lookMsOf(kind),
         Promise.resolve().then(() => lookup(aboutOf(effect))),
         late,
       )
@@ -131,4 +131,14 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
   }
 
   return { runOnce }
+}
+
+/** How long the doubts of a pass are kept from other nodes: as long as it may take, and no longer, since it may be killed. */
+function holdOf({ kinds }: Pick<Effects, 'kinds'>): number {
+  const longestMs = Math.max(...[...kinds.values()].map(lookMsOf))
+  return defaults.beginLooksMs + longestMs + defaults.lookMarginMs
+}
+
+function lookMsOf({ timeoutMs }: EffectKind): number {
+  return Math.min(timeoutMs, defaults.lookTimeoutMs)
 }

@@ -1,5 +1,6 @@
 import type { Effects } from '../engine/effect-definition.js'
 import type { EffectStore, StoredEffect } from '../engine/effect-store.js'
+import { storeFailures } from '../engine/store-failures.js'
 import { type Chance, systemChance } from '../kernel/chance.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
@@ -38,7 +39,7 @@ export function surroundingsOf<Tx>(given: EffectSurroundings<Tx>): Surroundings<
   const log = loggingSafely(given.log ?? consoleLog)
   const events = given.events ?? emitter(log)
   return {
-    store: boundedEffects(store, clock, events),
+    store: boundedEffects(store, clock, storeFailures(events, log, clock)),
     words: wordsOf(calls, clock),
     effects,
     clock,

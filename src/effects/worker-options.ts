@@ -9,7 +9,7 @@ export interface EffectWorkerOptions<Tx> extends EffectSurroundings<Tx> {
   readonly concurrency?: number
   /** Effects that are leased at once. */
   readonly batch?: number
-  /** How long a crash holds up an effect. Longer than any call may take. */
+  /** How long a crash holds up an effect. Longer than any call may take, by a second or a tenth of it. */
   readonly lease?: Duration
 }
 
@@ -18,8 +18,10 @@ export function leaseOf(effects: Pick<Effects, 'kinds'>, lease: Duration | undef
   const longestMs = Math.max(...[...effects.kinds.values()].map(({ timeoutMs }) => timeoutMs))
   if (lease === undefined) return longestMs + effectBounds.leaseMarginMs
   const leaseMs = parseDuration(lease, 'lease')
-  if (leaseMs > longestMs && leaseMs >= limits.leaseFloorMs) return leaseMs
-  const message = `lease is ${lease}; it must be longer than the longest timeout, ${formatDuration(longestMs)}, and at least ${limits.leaseFloorMs} ms.`
+  // A call is begun only if the lease outlasts it, and some of the lease is gone by then.
+  const leastMs = Math.ceil(longestMs + Math.min(limits.callMarginMs, longestMs / 10))
+  if (leaseMs >= Math.max(leastMs, limits.leaseFloorMs)) return leaseMs
+  const message = `lease is ${lease}; it must be longer than the longest timeout, ${formatDuration(longestMs)}, by ${leastMs - longestMs} ms, and at least ${limits.leaseFloorMs} ms.`
   throw new HapaxError('policy_invalid', message)
 }
 

@@ -1,8 +1,8 @@
 import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { type Clock, within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import type { Emitter } from '../kernel/events.js'
 import type { Store } from './store.js'
+import type { TellFailure } from './store-failures.js'
 
 /** The steps of a store that one request waits for. */
 export type BoundedStore = Pick<
@@ -14,12 +14,8 @@ export type BoundedStore = Pick<
  * The same steps, each within a bound: whatever goes wrong in a store, the engine sees a HapaxError in bounded time
  * and fails closed. After `idempotency_store_unavailable` the step may still have happened.
  */
-export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Clock, events: Emitter): BoundedStore {
-  function failed(step: string, error: unknown): HapaxError {
-    const failure = unavailable(step, error)
-    events.emit('store_failed', () => ({ step, errorCode: isHapaxError(error) ? error.code : failure.code }))
-    return failure
-  }
+export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Clock, tell: TellFailure): BoundedStore {
+  const failed = (step: string, error: unknown) => tell(step, error, unavailable(step, error))
   async function bounded<T>(step: string, ask: () => Promise<T>): Promise<T> {
     const late = () =>
       new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" within ${timeoutMs} ms.`)

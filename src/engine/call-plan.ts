@@ -3,7 +3,7 @@ import { HapaxError } from '../kernel/errors.js'
 import { defaults, limits } from '../kernel/limits.js'
 import type { Policy } from './policy.js'
 import type { OpenCall } from './progress.js'
-import type { CallOptions } from './work.js'
+import type { CallOptions, ResultNeed } from './work.js'
 
 /** The options of a call, checked: durations as milliseconds. */
 export interface CallPlan {
@@ -13,15 +13,17 @@ export interface CallPlan {
   readonly honoursKeyForMs: number | undefined
 }
 
-export function callPlan<T, I>(name: string, options: CallOptions<T, I>, policy: Policy): CallPlan {
+export function callPlan<T, I>(name: string, options: CallOptions<T, I, ResultNeed>, policy: Policy): CallPlan {
   if (typeof options?.run !== 'function') throw invalid(name, 'give run, the function that makes the call')
   const { timeout, readLag, honoursKeyFor, lookup, classify, result = 'required' } = options
   if (result !== 'required' && result !== 'optional') throw invalid(name, "result is 'required' or 'optional'")
   for (const [option, value] of Object.entries({ lookup, classify })) {
     if (value !== undefined && typeof value !== 'function') throw invalid(name, `${option} is a function`)
   }
-  const timeoutMs = durationOr(timeout, defaults.callTimeoutMs, name, 'timeout')
-  if (timeoutMs < 1 || timeoutMs + limits.callMarginMs > policy.leaseMs)
+  const longestMs = policy.leaseMs - limits.callMarginMs
+  // Whoever names no timeout is not refused for one: it is what the lease leaves.
+  const timeoutMs = durationOr(timeout, Math.min(defaults.callTimeoutMs, longestMs), name, 'timeout')
+  if (timeoutMs < 1 || timeoutMs > longestMs)
     throw invalid(
       name,
       `its timeout of ${timeoutMs} ms must end ${limits.callMarginMs} ms before the lease of ${policy.leaseMs} ms; raise the lease`,

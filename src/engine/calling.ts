@@ -46,7 +46,7 @@ export async function call<Tx, T, I, R extends ResultNeed>(
 function begunCall<Tx, T, I>(
   phases: Phases<Tx>,
   name: string,
-  { input, lookup, result }: CallOptions<T, I>,
+  { input, lookup, result }: CallOptions<T, I, ResultNeed>,
   plan: CallPlan,
 ): OpenCall {
   const now = phases.now()
@@ -131,7 +131,7 @@ interface Sending {
 async function made<Tx, T, I>(
   phases: Phases<Tx>,
   sending: Sending,
-  { run, classify }: CallOptions<T, I>,
+  { run, classify }: CallOptions<T, I, ResultNeed>,
 ): Promise<unknown> {
   const { open } = sending
   const { context, lease, record, guarded } = phases.ground

@@ -42,6 +42,7 @@ import { guardedOperation } from './resuming.js'
 import { type ScopeParts, scopeOf } from './scope.js'
 import { type EncryptionOptions, sealerOf } from './sealing.js'
 import type { Store } from './store.js'
+import { storeFailures } from './store-failures.js'
 import { type CallEvidence, testimonyOf } from './testimony.js'
 import type { Work } from './work.js'
 
@@ -283,7 +284,8 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
   const events = emitter(safeLog)
   const storeTimeoutMs =
     options.storeTimeout === undefined ? defaults.storeTimeoutMs : parseDuration(options.storeTimeout, 'storeTimeout')
-  const bounded = boundedStore(store, storeTimeoutMs, clock, events)
+  const tell = storeFailures(events, safeLog, clock)
+  const bounded = boundedStore(store, storeTimeoutMs, clock, tell)
   const inBackground = background(clock)
   return {
     clock,
@@ -293,7 +295,7 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
     store: bounded,
     wholeStore: store,
     storeTimeoutMs,
-    opening: opening(store, clock, events),
+    opening: opening(store, clock, events, tell),
     abandoned: abandoned(bounded, clock, chance, inBackground),
     background: inBackground,
     flights: flights(),

@@ -1,13 +1,12 @@
 import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import { defaults } from '../kernel/limits.js'
 import { consult } from './believing.js'
 import { type Context, subjectOf } from './context.js'
 import { meetInProgress, sharedOutcome, type Waited } from './duplicates.js'
 import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
 import { openedInTime } from './opened.js'
-import { type Outcome, refusal, unknownOutcome } from './outcome.js'
+import { type Outcome, refusal, unknownOutcome, unknownRetryMs } from './outcome.js'
 import type { StoredRecord } from './record.js'
 import { refusedReplay } from './refused-replay.js'
 import { replay } from './replay.js'
@@ -134,8 +133,7 @@ function act<Tx>(
       if (verdict.swept) events.emit('swept', () => subjectOf(guarded))
       events.emit('met_unknown', () => subjectOf(guarded))
       void context.background.track(consult(context, guarded))
-      const retryAfterMs = Math.max(verdict.reconcileInMs, defaults.unknownRetryAfterMs)
-      return { kind: 'refused', error: unknownOutcome({ retryAfterMs }) }
+      return { kind: 'refused', error: unknownOutcome({ retryAfterMs: unknownRetryMs(verdict.reconcileInMs) }) }
     }
     case 'mismatched':
       events.emit('mismatched', () => subjectOf(guarded))

@@ -2,7 +2,7 @@ import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { backoffMs } from '../kernel/backoff.js'
 import { sleep } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
-import { backoffs, defaults, limits } from '../kernel/limits.js'
+import { backoffs, defaults, limits, workerBounds } from '../kernel/limits.js'
 import { consult } from './believing.js'
 import { type Context, subjectOf } from './context.js'
 import { type Ending, endingOf, type HandlerResult, type Unsound } from './evidence.js'
@@ -11,7 +11,7 @@ import { type HeldWork, kept, keptAnswer } from './held-work.js'
 import type { Lease } from './lease.js'
 import { giveUp } from './leaving.js'
 import { codeOf } from './name.js'
-import { type Answered, type Outcome, unknownOutcome } from './outcome.js'
+import { type Answered, type Outcome, unknownOutcome, unknownRetryMs } from './outcome.js'
 import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
 import { replay } from './replay.js'
 import type { Completed } from './store.js'
@@ -22,7 +22,7 @@ export interface Run<Tx> {
   readonly guarded: Guarded<Tx>
   readonly claim: Claim
   readonly lease: Pick<Lease, 'startedAt' | 'isOver' | 'stop'>
-  readonly work: Pick<HeldWork<Tx>, 'unsound' | 'missed' | 'openCall' | 'isUsed' | 'commitState'>
+  readonly work: Pick<HeldWork<Tx>, 'unsound' | 'missed' | 'openCall' | 'isLookedUp' | 'isUsed' | 'commitState'>
   readonly attempt: number
 }
 
@@ -133,7 +133,7 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
       events.emit('doubted', () => ({ ...subject(), errorCode: ending.errorCode }))
       // Evidence may have come before the doubt.
       void context.background.track(consult(context, claim))
-      return inDoubt(result)
+      return inDoubt(result, run.work.isLookedUp ? workerBounds.reconcileMs : undefined)
     }
     case 'release':
       if (!(await store.release(claim))) return readBack(run, result)
@@ -222,8 +222,8 @@ function notStored<Tx>({ claim, work }: Run<Tx>, result: HandlerResult): Outcome
   return { kind: 'answered', answer, stored: false, replayed: false, generation, expiresAt: undefined }
 }
 
-function inDoubt(result: HandlerResult): Outcome {
-  const details = { retryAfterMs: defaults.unknownRetryAfterMs, cause: errorOf(result) }
+function inDoubt(result: HandlerResult, lookInMs = 0): Outcome {
+  const details = { retryAfterMs: unknownRetryMs(lookInMs), cause: errorOf(result) }
   return { kind: 'refused', error: unknownOutcome(details) }
 }
 

@@ -10,6 +10,7 @@ import { errorCodeOf } from './name.js'
 import { type Ground, Phases, transactional } from './phases.js'
 import type { Policy } from './policy.js'
 import { type Answer, type StoredAnswer, started } from './record.js'
+import type { Scope } from './scope.js'
 import type { Committed } from './store.js'
 import type { Phase, Work } from './work.js'
 
@@ -34,6 +35,10 @@ export class HeldWork<Tx> implements Work<Tx> {
 
   constructor(ground: Ground<Tx>) {
     this.#ground = ground
+  }
+
+  get scope(): Scope {
+    return this.#ground.claim.scope
   }
 
   get generation(): number {
@@ -66,6 +71,12 @@ export class HeldWork<Tx> implements Work<Tx> {
   get openCall(): Unsound['kind'] | undefined {
     // What is on record of earlier attempts was looked at before the handler ran.
     return this.#phases?.openCall
+  }
+
+  /** Whether a reconciler asks the provider about the call that is open. It does so of operations only. */
+  get isLookedUp(): boolean {
+    const progress = this.#phases?.progress
+    return progress?.call?.canLookUp === true && progress.input !== undefined
   }
 
   /** Whether anything has begun, in this attempt or before, that a release would forget. */

@@ -6,6 +6,7 @@ import { codeOf } from './name.js'
 import { type Jsonified, jsonified } from './plain.js'
 import type { Progress } from './progress.js'
 import type { StoredRecord } from './record.js'
+import type { Scope } from './scope.js'
 import type { Called, CallOptions, ResultNeed, Work } from './work.js'
 
 /** What was found out about an open call. */
@@ -25,6 +26,7 @@ export type Looked =
  * written, however often this is done.
  */
 export class Lookup<Tx> implements Work<Tx> {
+  readonly scope: Scope
   readonly generation: number
   readonly attempt: number
   readonly recoveryPoint: string
@@ -36,6 +38,7 @@ export class Lookup<Tx> implements Work<Tx> {
   #looked: Looked = { kind: 'nobody' }
 
   constructor(record: StoredRecord, progress: Progress, clock: Clock) {
+    this.scope = record.scope
     this.generation = record.generation
     this.attempt = record.attempt
     this.recoveryPoint = record.recoveryPoint

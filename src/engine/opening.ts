@@ -5,6 +5,7 @@ import { defaults } from '../kernel/limits.js'
 import { unavailable } from './bounded-store.js'
 import type { Finding } from './finding.js'
 import type { Store } from './store.js'
+import type { TellFailure } from './store-failures.js'
 
 const noFindings: Promise<readonly Finding[]> = Promise.resolve([])
 
@@ -17,7 +18,7 @@ export interface Opening {
   close(): Promise<void>
 }
 
-export function opening<Tx>(store: Store<Tx>, clock: Clock, events: Emitter): Opening {
+export function opening<Tx>(store: Store<Tx>, clock: Clock, events: Emitter, tell: TellFailure): Opening {
   let opened: Promise<void> | undefined
   let isOpen = false
 
@@ -30,9 +31,7 @@ export function opening<Tx>(store: Store<Tx>, clock: Clock, events: Emitter): Op
       await warn()
     } catch (error) {
       opened = undefined
-      const failure = isHapaxError(error) ? error : unavailable('open', error)
-      events.emit('store_failed', () => ({ step: 'open', errorCode: failure.code }))
-      throw failure
+      throw tell('open', error, isHapaxError(error) ? error : unavailable('open', error))
     }
   }
 

@@ -1,4 +1,5 @@
 import { type ErrorDetails, HapaxError, isHapaxError } from '../kernel/errors.js'
+import { defaults } from '../kernel/limits.js'
 import type { StoredAnswer } from './record.js'
 
 /** How one guarded request ended, for whoever turns it into an HTTP response or a return value. */
@@ -32,6 +33,14 @@ export interface Answered {
 export function refusal(error: unknown): Outcome {
   if (isHapaxError(error)) return { kind: 'refused', error }
   throw error
+}
+
+/**
+ * How long somebody is told to wait who meets a doubt: until it has been looked at, where that is planned. What is due, and
+ * what only a person can settle, says nothing of when that will be.
+ */
+export function unknownRetryMs(lookInMs: number): number {
+  return lookInMs > 0 ? lookInMs + defaults.lookedAtAfterMs : defaults.unknownRetryAfterMs
 }
 
 /** What everybody is told who meets an outcome that nobody knows. */

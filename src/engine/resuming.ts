@@ -90,7 +90,7 @@ export async function look<Tx>(context: Context<Tx>, record: StoredRecord, looku
     new HapaxError('call_timeout', `"${subjectOf(guarded).operation}" did not come to its open call in time.`)
   await within(
     context.clock,
-    Math.min(held.policy.leaseMs, defaults.lookMs / 2),
+    Math.min(held.policy.leaseMs, defaults.lookTimeoutMs + defaults.lookMarginMs),
     Promise.resolve().then(() => guarded.handler(lookup, input)),
     late,
   ).catch((error: unknown) => lookup.failed(error))

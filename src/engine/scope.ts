@@ -39,6 +39,18 @@ export function scopeOf(parts: string | ScopeParts | undefined): Scope {
   throw invalid(`it takes ${text.length} characters, and at most ${limits.scopeLength} are kept`)
 }
 
+/**
+ * What a scope is made of, as it was given to `scopeOf`.
+ *
+ * @example
+ * const { tenant } = scopeParts(work.scope)
+ */
+export function scopeParts(scope: Scope): ScopeParts {
+  const [tenant = '', ...tighter] = scope.split(';')
+  const named = tighter.map((part) => part.split('=').map(decodeURIComponent) as [string, string])
+  return { tenant: decodeURIComponent(tenant), ...Object.fromEntries(named) }
+}
+
 function escaped(parts: Partial<ScopeParts>, name: keyof ScopeParts): string {
   const part: unknown = parts[name]
   if (typeof part !== 'string' || part === '') throw invalid(`its ${name} is no text`)

@@ -3,6 +3,7 @@ import { HapaxError } from '../kernel/errors.js'
 import type { CollectedEffects } from './collected-effects.js'
 import { childKey, derivedKey } from './downstream-key.js'
 import type { Answer } from './record.js'
+import type { Scope } from './scope.js'
 import type { SingleAttempt } from './store.js'
 import type { Phase, Work } from './work.js'
 
@@ -16,6 +17,7 @@ export interface SingleGround<Tx> extends SingleAttempt<Tx> {
  * It has no phases, and no call to the outside has a place in it: a database must not wait for a provider.
  */
 export class SingleWork<Tx> implements Work<Tx> {
+  readonly scope: Scope
   readonly generation: number
   readonly attempt: number
   readonly recoveryPoint: string
@@ -24,6 +26,7 @@ export class SingleWork<Tx> implements Work<Tx> {
   #answer: Promise<Answer> | undefined
 
   constructor(ground: SingleGround<Tx>) {
+    this.scope = ground.claim.scope
     this.generation = ground.claim.generation
     this.attempt = ground.record.attempt
     this.recoveryPoint = ground.record.recoveryPoint

@@ -5,6 +5,7 @@ import type { Guarded } from './guarded.js'
 import { kept } from './held-work.js'
 import type { Outcome } from './outcome.js'
 import { started } from './record.js'
+import type { Scope } from './scope.js'
 import type { Work } from './work.js'
 
 /**
@@ -21,7 +22,9 @@ export async function runUnprotected<Tx>(context: Context<Tx>, guarded: Guarded<
   background.ended.addEventListener('abort', stop, { once: true })
   const late = () => new HapaxError('answer_not_stored', 'The handler runs without protection, longer than allowed.')
   try {
-    const running = background.track((async () => guarded.handler(emptyWork(enough.signal, storeDown)))())
+    const running = background.track(
+      (async () => guarded.handler(emptyWork(enough.signal, storeDown, guarded.scope)))(),
+    )
     const answer = await guarded.toAnswer(await within(clock, policy.maxRunMs, running, late))
     return {
       kind: 'answered',
@@ -39,9 +42,13 @@ export async function runUnprotected<Tx>(context: Context<Tx>, guarded: Guarded<
   }
 }
 
-/** There is no record: generation 0, and nothing to commit with. */
-export function emptyWork<Tx>(signal: AbortSignal, why: () => HapaxError): Work<Tx> {
+/** There is no record: generation 0, and nothing to commit with. Where nothing is guarded, nobody was asked whose it is. */
+export function emptyWork<Tx>(signal: AbortSignal, why: () => HapaxError, scope?: Scope): Work<Tx> {
   return {
+    get scope() {
+      if (scope === undefined) throw why()
+      return scope
+    },
     generation: 0,
     attempt: 0,
     recoveryPoint: started,

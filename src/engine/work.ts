@@ -2,9 +2,12 @@ import type { Awaitable } from '../kernel/awaitable.js'
 import type { Duration } from '../kernel/duration.js'
 import type { IdempotencyKey } from './key.js'
 import type { Jsonified } from './plain.js'
+import type { Scope } from './scope.js'
 
 /** What a handler holds while it runs. */
 export interface Work<Tx = never> {
+  /** Whose key it is, the same when a worker goes on without a request. `scopeParts` says what it is made of. */
+  readonly scope: Scope
   readonly generation: number
   /** 1 on the first try of this generation. */
   readonly attempt: number
@@ -99,7 +102,7 @@ export interface EffectOptions {
 }
 
 /** How one call to the outside is made, and what is known of its provider. */
-export interface CallOptions<T, I = undefined, R extends ResultNeed = ResultNeed> {
+export interface CallOptions<T, I = undefined, R extends ResultNeed = 'required'> {
   /**
    * Makes the call. Send `key` along as the provider's idempotency key, and listen to `signal`. What it returns is what the
    * provider answered, even if that comes when its time is over: throw whenever you do not know.
@@ -116,7 +119,7 @@ export interface CallOptions<T, I = undefined, R extends ResultNeed = ResultNeed
   readonly classify?: (error: unknown) => CallFailure
   /** How long the provider remembers the key and gives the same answer to it. Without it, it is taken not to. */
   readonly honoursKeyFor?: Duration
-  /** Default `'10s'`. It must end before the lease does. */
+  /** Default `'10s'`, or what the lease leaves where that is less. It must end a second before the lease does. */
   readonly timeout?: Duration
   /** How long the provider may take until `lookup` shows what it has done. */
   readonly readLag?: Duration

@@ -12,6 +12,7 @@ import { emptyWork } from '../engine/unprotected.js'
 import type { Work } from '../engine/work.js'
 import { type Awaitable, after, attempted, isPromise, promised } from '../kernel/awaitable.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import { wordsOf } from '../kernel/log.js'
 import { decoded } from './content-encoding.js'
 import type { Exchange, Handled, Reply } from './exchange.js'
 import { exposed } from './exposed.js'
@@ -226,14 +227,11 @@ class Passage<Tx, Request> implements Guarded<Tx> {
   }
 }
 
-function wordsOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'something that is no error'
-  const { name, message, cause } = error
-  return `${name}: ${message}${cause instanceof Error ? ` (${wordsOf(cause)})` : ''}`
-}
-
 function notGuarded(): HapaxError {
-  return new HapaxError('transaction_unsupported', 'This method is not guarded: there is no record to commit with.')
+  return new HapaxError(
+    'transaction_unsupported',
+    'This method is not guarded: there is no record to commit with, and no scope.',
+  )
 }
 
 /** What the operation is given, by the route's own function, or the body as it is. */

@@ -1,5 +1,6 @@
 import type { Engine } from '../engine/engine.js'
 import { type Limiter, limiterOf, overLimit, type Rate } from '../engine/limiter.js'
+import { unknownRetryMs } from '../engine/outcome.js'
 import { valueToAnswer } from '../engine/plain.js'
 import type { StoredRecord } from '../engine/record.js'
 import { scopeOf } from '../engine/scope.js'
@@ -99,7 +100,7 @@ function retryAfterSeconds({ state, reconcileAfter = 0 }: StoredRecord, now: num
     case 'in_progress':
       return Math.ceil(defaults.inProgressRetryAfterMs / 1_000)
     case 'unknown':
-      return Math.ceil(Math.max(reconcileAfter - now, defaults.unknownRetryAfterMs) / 1_000)
+      return Math.ceil(unknownRetryMs(reconcileAfter - now) / 1_000)
     case 'completed':
     case 'failed_retryable':
     case 'expired':

@@ -2,11 +2,11 @@ import { isPromise } from '../kernel/awaitable.js'
 import { within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import { defaults, limits } from '../kernel/limits.js'
+import { wordsOf } from '../kernel/log.js'
 import { type Delivery, headersOf, type IncomingDelivery, type Verified } from './delivery.js'
 import { jsonOf } from './json.js'
 import type { InboxOptions } from './options.js'
 import { refuseLonger } from './request-body.js'
-import { wordsOf } from './words.js'
 
 /** A delivery that may be worked on. */
 export interface Checked<Event> {

@@ -4,13 +4,13 @@ import { within } from '../kernel/clock.js'
 import { passing } from '../kernel/crash-points.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
+import { wordsOf } from '../kernel/log.js'
 import { type Checked, check } from './checking.js'
 import type { IncomingDelivery } from './delivery.js'
 import { type InboxOptions, refuseIncomplete } from './options.js'
 import { bug, duplicate, processed, refusal, unavailable, type WebhookReply } from './replies.js'
 import { requestBody } from './request-body.js'
 import { testimoniesOf } from './testimonies.js'
-import { wordsOf } from './words.js'
 
 /** Receives the webhooks of one provider. Neither function ever rejects: whatever goes wrong is a reply. */
 export interface Inbox {

@@ -1,6 +1,5 @@
 const second = 1_000
 const minute = 60 * second
-const hour = 60 * minute
 
 /** The defaults and bounds of the client. Apart from the others, none of which shall end up in a page. */
 export const clientBounds = {
@@ -24,18 +23,4 @@ export const clientBounds = {
   chosenKeys: 1_000,
   /** What fits the column of every server seen so far. */
   keyLength: 255,
-} as const
-
-/** And those of its queue. */
-export const queueBounds = {
-  /** Servers keep keys for a day. Well before that an operation that waited is not sent any more: it might run again. */
-  ageMs: 20 * hour,
-  /** Operations that wait in a queue. More of them are an outage that a person should know of. */
-  entries: 1_000,
-  /** As long as a body that the server reads. */
-  bodyBytes: 1024 * 1024,
-  /** Operations of a queue that are sent at once: enough to catch up, too few to drown a server that has just come back. */
-  atOnce: 4,
-  /** A file that is being written is whole within milliseconds. One that is older was left by a crash, before anything was sent. */
-  leftoverMs: hour,
 } as const

@@ -90,7 +90,7 @@ export interface Events {
   /** The store answers again. */
   circuit_closed: Record<never, never>
   /** A step of the store failed or was too slow. */
-  store_failed: { readonly step: string; readonly errorCode: string }
+  store_failed: { readonly step: string; readonly errorCode: string; readonly cause: unknown }
   /** The database was opened, and something about it is worth an operator's look: see `hapax doctor`. */
   store_warned: { readonly check: string; readonly says: string }
   /** An event of a provider came for the first time, and what it asked for is committed. */

@@ -29,8 +29,10 @@ export const defaults = {
   bodyLimitBytes: 1024 * 1024,
   /** How soon an unknown outcome is looked at for the first time. */
   reconcileAfterMs: 0,
-  /** What an `unknown` answer tells a client to wait: time for a reconciler to have had its turn. */
+  /** What an `unknown` answer tells a client to wait where nobody knows when it is looked at. */
   unknownRetryAfterMs: 30 * second,
+  /** And what is added where the next look is planned: time to ask the provider, and to settle. */
+  lookedAtAfterMs: second,
   /** What a duplicate is told to wait at most: most handlers are done by then, however long their lease. */
   inProgressRetryAfterMs: 2 * second,
   /** Opening may create the schema, which takes longer than a step. */
@@ -44,11 +46,13 @@ export const defaults = {
   /** What a tenant that is full is told to wait: room is made by keys that expire, in minutes rather than seconds. */
   quotaRetryAfterMs: 30 * second,
   /** A doubt that one node looks at is left alone by the others for so long: longer than a whole pass of looks may take. */
-  lookMs: minute,
+  lookMs: 40 * second,
   /** A pass begins no look after this: what it has not come to by then is put back, for whoever is next. */
-  beginLooksMs: 20 * second,
+  beginLooksMs: 10 * second,
   /** A provider that does not answer a question by then is out. With the above, a pass ends well before its hold does. */
   lookTimeoutMs: 20 * second,
+  /** What a look may take besides: to come to the question, and to write down what was heard. */
+  lookMarginMs: 5 * second,
   /** A provider that has not answered by then hardly will, and a third of the lease is left for what follows. */
   callTimeoutMs: 10 * second,
   /** How far the time that a webhook was signed at may lie from ours, either way: what Stripe and Standard Webhooks use. */
@@ -100,6 +104,8 @@ export const limits = {
   retentionFloorMs: hour,
   /** Leases shorter than this are lost to a pause of the garbage collector. */
   leaseFloorMs: 100,
+  /** How often the log says of one step of the store that it failed: each request of an outage fails at the same. */
+  storeLogMs: 10 * second,
   /** Reservations without a reply that are looked for; more than this is an outage, and the sweeper's business. */
   abandoned: 1_000,
   /** How often a body may be wrapped: each wrapping costs a whole body to undo, and a few bytes of a header to name. */
@@ -275,8 +281,6 @@ export const effectBounds = {
   lookMs: 2 * second,
   /** Doubts that a reconciler takes for one pass, of all kinds. */
   doubts: 100,
-  /** How long a reconciler keeps its doubts to itself: longer than it takes to ask about them. */
-  holdMs: minute,
   /** Looks in vain before a person is asked: with the pauses between them about a day. */
   looks: 30,
   /** A relayed effect whose message was not carried out by then is sent again. */

@@ -12,6 +12,13 @@ export const consoleLog: Log = ({ level, code, message }) => {
   console[level](`hapax ${code}: ${message}`)
 }
 
+/** An error in words, with what caused it. */
+export function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'something that is no error'
+  const { name, message, cause } = error
+  return `${name}: ${message}${cause instanceof Error ? ` (${wordsOf(cause)})` : ''}`
+}
+
 /** A logger that throws disturbs nobody. */
 export function loggingSafely(log: Log): Log {
   return (entry) => {

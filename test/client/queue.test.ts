@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isClientError } from 'hapax/client'
+import { ClientError, isClientError } from 'hapax/client'
 import { fileStorage } from 'hapax/client/node'
 import { durableQueue, type QueueOptions, type QueueStorage } from 'hapax/client/queue'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -214,6 +214,62 @@ test('an abort of the caller leaves the operation open', async () => {
   controller.abort('enough')
   await expect(sending).rejects.toBe('enough')
   expect(storage.kept.size).toBe(1)
+})
+
+test('what fails while an answer is taken note of says nothing about the operation, whatever its name', async () => {
+  const onAnswer = () => Promise.reject(new ClientError('key_reused'))
+  const { queue } = queueOn(memoryStorage(), [reply(201)], { onAnswer })
+  await codeOf(queue.send(url, post))
+  expect((await queue.list()).map(({ failed }) => failed)).toEqual([undefined])
+})
+
+test('a storage that breaks hides no refusal', async () => {
+  const storage = memoryStorage()
+  const { put } = storage
+  storage.put = (operation) => (operation.failed ? Promise.reject(new Error('the disk is full')) : put(operation))
+  const { queue } = queueOn(storage, [problem(422, 'idempotency_key_reused', {}, false)])
+  expect(await codeOf(queue.send(url, post))).toBe('key_reused')
+})
+
+test('nothing is sent after the age at which a server forgets, however long a call may take', async () => {
+  const running = problem(409, 'idempotency_key_in_progress', { 'retry-after': '600' })
+  const { queue, clock } = queueOn(memoryStorage(), [running], { attempts: 1_000, maxAge: '1h', deadline: '24h' })
+  expect(await codeOf(queue.send(url, post))).toBe('no_answer')
+  expect(clock.elapsed()).toBeLessThan(3_600_000)
+})
+
+test('whoever goes on with an error does so by the queue: its answer is taken note of, and it is not sent too old', async () => {
+  const notes: string[] = []
+  const onAnswer = (_: Response, { key }: { key: string }) => void notes.push(key)
+  const { queue, sent, clock } = queueOn(memoryStorage(), [reset(), reset(), reply(201)], { onAnswer })
+  const failure = () =>
+    queue.send(url, post).then(
+      () => undefined,
+      (error: unknown) => (isClientError(error) ? error : undefined),
+    )
+  const error = await failure()
+  expect([error?.code, error?.attempts]).toEqual(['no_answer', 2])
+  expect((await error?.resume?.())?.status).toBe(201)
+  expect([notes, await queue.list()]).toEqual([[error?.key], []])
+  sent.length = 0
+  const old = await failure()
+  clock.pass(20 * 3_600_000 + 1)
+  sent.length = 2
+  expect(await codeOf(old?.resume?.() ?? Promise.resolve())).toBe('key_expired')
+  expect(sent).toHaveLength(2)
+})
+
+test('an operation whose headers() failed stays open, and is sent by the next pass', async () => {
+  let token: string | undefined
+  const headers = () => {
+    if (token === undefined) throw new Error('no token')
+    return { authorization: token }
+  }
+  const { queue, sent } = queueOn(memoryStorage(), [reply(201)], { headers })
+  expect(await codeOf(queue.send(url, post))).toBe('headers_failed')
+  token = 'Bearer'
+  expect((await queue.resume()).map(({ kind }) => kind)).toEqual(['answered'])
+  expect(sent).toHaveLength(1)
 })
 
 describe('a directory of operations', () => {

@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 import { ClientError, type ClientOptions, idempotentFetch, isClientError, newKey } from 'hapax/client'
 import { describe, expect, test } from 'vitest'
 import { uuidOf } from '../../src/client/key.js'
+import { systemClock } from '../../src/kernel/clock.js'
 import { reply, reset, scriptedFetch } from './support/scripted-fetch.js'
 import { bodyOf, listening } from './support/servers.js'
 import { attemptTimeout, skippingClock } from './support/skipping-clock.js'
@@ -79,6 +80,44 @@ test('a stream is refused before anything is sent: it cannot be sent twice', asy
   const body = new Blob(['paid']).stream()
   expect(await refusal(send(url, { method: 'POST', body, duplex: 'half' }))).toBe('body_not_replayable')
   expect(sent).toHaveLength(0)
+})
+
+describe('a body that does not come', () => {
+  /** A request whose body begins and never ends. */
+  const endless = () => {
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(1)) })
+    return new Request(url, { method: 'POST', body, duplex: 'half' })
+  }
+
+  test('is waited for until the deadline of the call', async () => {
+    const { send, sent } = client({ clock: systemClock })
+    expect(await refusal(send(endless(), undefined, { deadline: '20ms' }))).toBe('body_not_replayable')
+    expect(sent).toHaveLength(0)
+  })
+
+  test('is waited for until the caller aborts', async () => {
+    const { send, sent } = client()
+    const controller = new AbortController()
+    const sending = send(endless(), { signal: controller.signal })
+    controller.abort('enough')
+    await expect(sending).rejects.toBe('enough')
+    expect(sent).toHaveLength(0)
+  })
+
+  test('counts into the deadline when it came late', async () => {
+    const clock = skippingClock()
+    const body = new ReadableStream({
+      pull(controller) {
+        clock.pass(59_999)
+        controller.close()
+      },
+    })
+    const { send, sent } = client({ clock })
+    const request = new Request(url, { method: 'POST', body, duplex: 'half' })
+    const error = await send(request).catch((error: unknown) => error)
+    expect(isClientError(error, 'no_answer') && error.gaveUp).toBe('deadline')
+    expect(sent).toHaveLength(1)
+  })
 })
 
 test('POST, PUT, PATCH and DELETE have a key; GET, HEAD and OPTIONS have none', async () => {

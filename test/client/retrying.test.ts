@@ -79,6 +79,17 @@ describe('the table', () => {
     expect(sent).toHaveLength(3)
   })
 
+  test('a conflict that gives no reason is the answer only when it has stayed itself, whatever came before it', async () => {
+    const { send, sent } = client([reset(), reset(), reply(409), reply(409), reply(201)])
+    expect((await send(url, post)).status).toBe(201)
+    expect(sent).toHaveLength(5)
+  })
+
+  test('a code counts beside an error that is null', async () => {
+    const { send } = client([reply(409, {}, { error: null, code: 'outcome_unknown' })], { attempts: 1 })
+    expect((await failure(send(url, post))).code).toBe('outcome_unknown')
+  })
+
   test('a stored failure is the answer: it will be the same for ever', async () => {
     const { send, sent } = client([reply(500, { 'idempotent-replayed': 'true' }, { error: 'broken' })])
     expect((await send(url, post)).status).toBe(500)
@@ -164,6 +175,30 @@ describe('the client gives up', () => {
   test('and a server that asks to be asked again costs no budget', async () => {
     const running = problem(409, 'idempotency_key_in_progress')
     const { send } = client([...Array(9).fill(running), reply(201)], { budget: { most: 1, share: 0 } })
+    expect((await send(url, post)).status).toBe(201)
+  })
+})
+
+describe('a request that runs, or is in doubt,', () => {
+  test.each(['idempotency_key_in_progress', 'outcome_unknown'])(
+    'is asked about until the deadline, however often that is: %s',
+    async (code) => {
+      const asked = problem(409, code, { 'retry-after': '1' })
+      const { send, sent } = client([...Array(40).fill(asked), reply(201)], { deadline: '10m' })
+      expect((await send(url, post)).status).toBe(201)
+      expect(sent).toHaveLength(41)
+    },
+  )
+
+  test('is asked about no more often than the caller said', async () => {
+    const { send, sent } = client([problem(409, 'idempotency_key_in_progress')], { attempts: 3, deadline: '10m' })
+    expect((await failure(send(url, post))).gaveUp).toBe('attempts')
+    expect(sent).toHaveLength(3)
+  })
+
+  test('and then fails is sent again as often as any other', async () => {
+    const running = problem(409, 'idempotency_key_in_progress')
+    const { send } = client([...Array(20).fill(running), reset(), reply(201)], { deadline: '10m' })
     expect((await send(url, post)).status).toBe(201)
   })
 })
@@ -288,6 +323,57 @@ describe('an attempt', () => {
     const { send, sent } = client([reply(503), reply(201)], { headers: async () => ({ authorization: `${++token}` }) })
     await send(url, post)
     expect(sent.map(({ headers }) => headers.get('authorization'))).toEqual(['1', '2'])
+  })
+
+  test('for which headers() fails is not sent, and ends the call at once with the name of what failed', async () => {
+    const cause = new Error('the token cannot be renewed')
+    let isDown = true
+    const headers = async () => {
+      if (isDown) throw cause
+      return { authorization: '1' }
+    }
+    const { send, sent, attempts } = client([reply(201)], { headers })
+    const error = await failure(send(url, post))
+    expect([error.code, error.attempts, error.gaveUp]).toEqual(['headers_failed', 0, undefined])
+    expect(error.message).toMatch(/headers\(\).*nothing was sent/)
+    expect(error.cause).toBe(cause)
+    expect([sent.length, attempts.length]).toEqual([0, 1])
+    isDown = false
+    expect((await error.resume?.())?.status).toBe(201)
+    expect(keysOf(sent)).toEqual(new Set([error.key]))
+  })
+
+  test('for which headers() fails after another was sent leaves an outcome that nobody knows, and says so', async () => {
+    const { send, sent } = client([reset(), reply(201)], {
+      headers: () => {
+        if (sent.length === 1) throw new Error('the token cannot be renewed')
+        return {}
+      },
+    })
+    const error = await failure(send(url, post))
+    expect([error.code, error.attempts, sent.length]).toEqual(['headers_failed', 1, 1])
+    expect(error.message).toMatch(/headers\(\).*outcome is not known.*no new key/)
+    expect(error.resume).toBeDefined()
+  })
+
+  test('for which headers() gives what is no header is not sent', async () => {
+    const { send, sent } = client([reply(201)], { headers: () => ({ authorization: 'a\nb' }) })
+    expect((await failure(send(url, post))).code).toBe('headers_failed')
+    expect(sent).toHaveLength(0)
+  })
+
+  test('is not begun once the caller has aborted, however long headers() took', async () => {
+    const { signal, abort } = stopper()
+    let answer = () => {}
+    const headers = () => new Promise<Record<string, string>>((resolve) => (answer = () => resolve({})))
+    const { send, sent } = client([reply(201)], { headers })
+    const sending = send(url, { ...post, signal })
+    await new Promise(setImmediate)
+    abort('enough')
+    await expect(sending).rejects.toBe('enough')
+    answer()
+    await new Promise(setImmediate)
+    expect(sent).toHaveLength(0)
   })
 
   test('that was answered leaves no timer behind', async () => {

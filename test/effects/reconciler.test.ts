@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { effectBounds } from '../../src/kernel/limits.js'
+import { defaults, effectBounds } from '../../src/kernel/limits.js'
 import { type Definition, failure, type Given, given, kind, provider } from './given.js'
 
 let it: Given
@@ -43,15 +43,15 @@ describe('many doubts of a slow provider', () => {
     }
     const startedAt = it.clock.elapsed()
     const pass = it.reconciler({ call: provider('ok').call, lookup }).runOnce()
-    for (const atOnce of [1, 8, 8]) await round(atOnce)
-    expect(await pass).toMatchObject({ looked: 30, landed: 17, postponed: 13 })
-    expect(it.clock.elapsed() - startedAt).toBeLessThan(effectBounds.holdMs)
+    for (const atOnce of [1, 8]) await round(atOnce)
+    expect(await pass).toMatchObject({ looked: 30, landed: 9, postponed: 21 })
+    expect(it.clock.elapsed() - startedAt).toBeLessThan(defaults.beginLooksMs + effectBounds.timeoutMs)
     const left = (await Promise.all(ids.map((id) => it.effect(id)))).filter(({ state }) => state === 'unknown')
     for (const { looks, reconcileAfter = Number.NaN } of left) {
       expect(looks).toBe(0)
       expect(reconcileAfter).toBeLessThanOrEqual(it.clock.now())
     }
-    expect(new Set(slow.asked).size).toBe(17)
+    expect(new Set(slow.asked).size).toBe(9)
   })
 
   test('do not hold up those of another', async () => {
@@ -69,6 +69,14 @@ describe('many doubts of a slow provider', () => {
     await it.advance(5_000)
     expect(await pass).toMatchObject({ landed: 10, postponed: 10 })
   })
+})
+
+test('a reconciler that is killed holds its doubts no longer than it might have taken', async () => {
+  const id = await doubted({ lookup: () => new Promise<never>(() => {}), timeout: '5s' })
+  void it.reconciler({ call: provider('ok').call, lookup: () => new Promise<never>(() => {}), timeout: '5s' }).runOnce()
+  await expect.poll(async () => (await it.effect(id)).reconcileAfter ?? 0).toBeGreaterThan(it.clock.now())
+  const heldMs = ((await it.effect(id)).reconcileAfter ?? 0) - it.clock.now()
+  expect(heldMs).toBe(defaults.beginLooksMs + 5_000 + defaults.lookMarginMs)
 })
 
 describe('an effect in doubt', () => {

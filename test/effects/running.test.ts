@@ -292,4 +292,9 @@ describe('a set of effects', () => {
   test('is refused by a worker whose lease is shorter than a call may take', () => {
     expect(() => it.worker({ call, timeout: '30s' }, { lease: '30s' })).toThrow('longer than the longest timeout')
   })
+
+  test('is refused by a worker whose lease leaves no time to begin the call: it would never be made', () => {
+    expect(() => it.worker({ call, timeout: '30s' }, { lease: '30500ms' })).toThrow('by 1000 ms')
+    expect(() => it.worker({ call, timeout: '30s' }, { lease: '31s' })).not.toThrow()
+  })
 })

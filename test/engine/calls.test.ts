@@ -1,4 +1,4 @@
-import { engine, HapaxError, isHapaxError, keyOf, limits, scopeOf, type Work } from 'hapax'
+import { compareLedgers, engine, HapaxError, isHapaxError, keyOf, limits, scopeOf, type Work } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import type { SqliteTransaction } from 'hapax/sqlite'
 import { describe, expect, test } from 'vitest'
@@ -234,11 +234,29 @@ describe('a call', () => {
     expect(await bench.record()).toMatchObject({ state: 'unknown', errorCode: 'progress_too_large' })
   })
 
+  test('is held as done by a comparison of ledgers when a refusal was returned, and as not done when it was thrown', async () => {
+    const bench = await workBench()
+    const declined = () => new Error('card_declined')
+    await run(bench, (work) => work.call('returned', { run: () => ({ status: 'declined' }) }))
+    const throwing = { run: () => Promise.reject(declined()), classify: () => 'answered' as const }
+    const other = { ...request, key: 'other', policy: bench.policy }
+    await bench.hapax.run(other, (work) => work.call('thrown', throwing).catch(() => 'declined'))
+    await bench.travel(1)
+    const { missing } = await compareLedgers({ hapax: bench.hapax, ledger: [], settle: '0s' })
+    expect(missing.first.map(({ name }) => name)).toEqual(['returned'])
+  })
+
+  test('that names no timeout has what its lease leaves', async () => {
+    const bench = await workBench({}, { lease: '5s' })
+    const said = await run(bench, (work) => work.call('charge', { run: () => 'charged' }))
+    expect(said).toMatchObject({ value: 'charged' })
+  })
+
   test.each([
     ['no run', {}],
     ['a lookup that is no function', { run: reset, lookup: 'yes' }],
     ['a timeout that ends after the lease', { run: reset, timeout: '30s' }],
-    ['a timeout that leaves no time to say so', { run: reset, timeout: '29.5s' }],
+    ['a timeout that leaves no time to say so', { run: reset, timeout: '29500ms' }],
     ['a provider that remembers keys for longer than we do', { run: reset, honoursKeyFor: '32d' }],
   ])('with %s is refused, and nothing is begun', async (_, options) => {
     const bench = await workBench()

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { isHapaxError, keyOf, limits, scopeOf } from 'hapax'
+import { isHapaxError, keyOf, limits, scopeOf, scopeParts } from 'hapax'
 import { describe, expect, test } from 'vitest'
 import { looking } from '../stores/sqlite-fixtures/given.js'
 import { bounded, gate, rejection, until } from '../support/waiting.js'
@@ -126,6 +126,26 @@ describe('an operation that was left half-done', () => {
     })
     expect(await bench.rides()).toEqual(['ann'])
     expect(await bench.hapax.chores.resume(10)).toEqual([])
+  })
+
+  test('is told whose it is, also where no request tells it: on a retry by a worker, and when its call is looked up', async () => {
+    const bench = await workBench()
+    const tenants: string[] = []
+    const operation = bench.hapax.operation('rides.create', { version: 1 }, async (work) => {
+      tenants.push(`${scopeParts(work.scope).tenant} ${scopeParts(work.scope).principal}`)
+      if (tenants.length === 1) throw new Error('out of luck')
+      await work.call('charged', {
+        run: () => Promise.reject(new Error('ECONNRESET')),
+        lookup: () => ({ landed: true, result: 1 }) as const,
+      })
+      return 'paid'
+    })
+    const scope = { tenant: 'a/b;c', principal: 'usr=7' }
+    await rejection(bench.hapax.perform({ scope, key: 'k', operation, input: ann }))
+    await bench.travel(hour)
+    await bench.hapax.chores.resume(10)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
+    expect(tenants).toEqual(['a/b;c usr=7', 'a/b;c usr=7', 'a/b;c usr=7'])
   })
 
   test('by a process that vanished is finished by another, once the lease is over', async () => {

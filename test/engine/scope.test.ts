@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type ScopeParts, scopeOf } from 'hapax'
+import { type ScopeParts, scopeOf, scopeParts } from 'hapax'
 import { describe, expect, test } from 'vitest'
 
 describe('a scope', () => {
@@ -27,11 +27,12 @@ describe('a scope', () => {
     expect(() => scopeOf(parts)).toThrow(expect.objectContaining({ code: 'scope_invalid' }))
   })
 
-  test('of other parts is another scope, whatever characters the parts hold', () => {
+  test('of other parts is another scope, and tells its parts, whatever characters they hold', () => {
     const part = fc.string({ minLength: 1, maxLength: 8, unit: fc.constantFrom(';', '=', '%', 'a', 'principal', '\n') })
     const parts = fc.record({ tenant: part, principal: part, route: part }, { requiredKeys: ['tenant'] })
     const same = (a: ScopeParts, b: ScopeParts) =>
       a.tenant === b.tenant && a.principal === b.principal && a.route === b.route
     fc.assert(fc.property(parts, parts, (a, b) => (scopeOf(a) === scopeOf(b)) === same(a, b)))
+    fc.assert(fc.property(parts, (given) => same(scopeParts(scopeOf(given)), given)))
   })
 })

@@ -2,7 +2,7 @@ import { engine, limits } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import { describe, expect, test } from 'vitest'
 import { bench } from '../support/bench.js'
-import { gate } from '../support/waiting.js'
+import { gate, rejection } from '../support/waiting.js'
 
 const request = { scope: 'acme', key: 'k-1', input: 1 }
 
@@ -15,6 +15,24 @@ describe('a store that is down when the key is reserved', () => {
     await expect(refused).rejects.toMatchObject({ code: 'idempotency_store_unavailable', retryable: true })
     expect(runs).toBe(0)
     expect(events).toContain('store_failed')
+  })
+
+  test('is told of with what it threw, and stands in the log once in a while, not once per request', async () => {
+    const { hapax, policy, faults, clock, logged } = bench()
+    const causes: unknown[] = []
+    hapax.on('store_failed', ({ cause }) => causes.push(cause))
+    faults.breakAt('reserve', 'before')
+    const refused = () => rejection(hapax.run({ ...request, policy: policy() }, async () => 'ran'))
+    const error = await refused()
+    expect(error).toMatchObject({ cause: { code: 'store_failed', message: 'the connection was refused' } })
+    await refused()
+    const lines = () => logged.filter(({ code }) => code === 'store_failed').map(({ message }) => message)
+    expect(lines()).toEqual(['the store failed at "reserve": HapaxError: the connection was refused'])
+    expect(causes.length).toBeGreaterThan(1)
+    expect(new Set(causes)).toContain((error as Error).cause)
+    await clock.advance(10_000)
+    await refused()
+    expect(lines()).toHaveLength(2)
   })
 
   test('refuses in bounded time even when it never answers', async () => {

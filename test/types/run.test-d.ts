@@ -1,4 +1,4 @@
-import { type Accepted, type Done, engine, type State, type Verdict } from 'hapax'
+import { type Accepted, type CallOptions, type Done, engine, type State, type Verdict } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import { postgresStore } from 'hapax/postgres'
 import { type SqliteTransaction, sqliteStore } from 'hapax/sqlite'
@@ -25,6 +25,18 @@ test('a value is typed as JSON leaves it', () => {
   expectTypeOf(json).resolves.toHaveProperty('value').toEqualTypeOf<Json>()
   const dated = hapax.run({ ...request, policy }, async () => ({ at: new Date(), save: () => 1 }))
   expectTypeOf(dated).resolves.toHaveProperty('value').toEqualTypeOf<{ at: string }>()
+})
+
+test('the options of a call that are made apart give its result, as those that stand in place do', () => {
+  interface Charge {
+    readonly id: string
+  }
+  const charging = (): CallOptions<Charge> => ({ run: () => ({ id: 'ch_1' }) })
+  hapax.operation('charges.create', { version: 1 }, async (work) => {
+    expectTypeOf(work.call('charged', charging())).resolves.toEqualTypeOf<{ readonly id: string }>()
+    const maybe: CallOptions<Charge, undefined, 'optional'> = { ...charging(), result: 'optional' }
+    expectTypeOf(work.call('maybe', maybe)).resolves.toEqualTypeOf<{ readonly id: string } | undefined>()
+  })
 })
 
 test('a scope is never optional', () => {

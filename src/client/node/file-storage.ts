@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemChance } from '../../kernel/chance.js'
-import { queueBounds } from '../../kernel/client-limits.js'
 import { systemClock } from '../../kernel/clock.js'
+import { queueBounds } from '../../kernel/queue-limits.js'
 import type { QueuedOperation, QueueStorage } from '../queue-storage.js'
 
 /**
