@@ -37,10 +37,15 @@ export function record(kind, figures) {
   const before = onRecord()
   const now =
     kind === 'campaigns'
-      ? { ...before, campaigns: joined([...before.campaigns, ...figures.map((one) => ({ ...when, ...one }))]) }
+      ? { ...before, campaigns: joined([...before.campaigns, ...ran(figures).map((one) => ({ ...when, ...one }))]) }
       : { ...before, [kind]: { ...when, figures } }
   writeFileSync(file, `${JSON.stringify(now, null, 2)}\n`)
   writeFileSync(page, withFigures(readFileSync(page, 'utf8')))
+}
+
+/** @param {readonly object[]} figures */
+function ran(figures) {
+  return /** @type {readonly import('./campaign.mjs').Ran[]} */ (figures)
 }
 
 /**
@@ -86,7 +91,7 @@ function tables({ campaigns, cases, bugs }) {
   const exhausted = cases.figures.map(
     ({ name, schedules, states }) => `| ${name} | ${schedules} | ${states} | exhausted |`,
   )
-  const ran = campaigns.map(
+  const runs = campaigns.map(
     ({ date, node, from, to, schedules, perSecond }) =>
       `| ${date} | ${node} | ${from} to ${to} | ${schedules} | ${perSecond} |`,
   )
@@ -102,7 +107,7 @@ function tables({ campaigns, cases, bugs }) {
       `Random schedules: ${total} in all, 0 violations, each campaign on the code of its day`,
       'npm run simulate -- --random --minutes N --record',
       ['| date | node | seeds | schedules | per second and process |', '|---|---|---|---:|---:|'],
-      ran,
+      runs,
     ),
     section(
       `Planted bugs: all ${caught.length} are caught (${bugs.date}, node ${bugs.node})`,
