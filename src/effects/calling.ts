@@ -32,7 +32,7 @@ export function called(
       cancel()
       resolve({ kind: 'failed', failure: { of: 'doubt', errorCode } })
     }
-    stopping.onStop = (reason) => inDoubt(codeOf(reason))
+    stopping.onStop((reason) => inDoubt(codeOf(reason)))
     const cancel = clock.after(kind.timeoutMs, () => {
       inDoubt('timeout')
       stopping.stop(new DOMException('The call took longer than its timeout.', 'TimeoutError'))

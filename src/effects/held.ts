@@ -1,7 +1,7 @@
 import type { EffectKind } from '../engine/effect-definition.js'
 import type { EffectClaim, StoredEffect } from '../engine/effect-store.js'
+import { Stopping } from '../kernel/stopping.js'
 import type { Age } from './deciding.js'
-import { Stopping } from './stopping.js'
 
 /** An effect that this worker has leased. */
 export interface Held {

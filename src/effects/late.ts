@@ -2,6 +2,7 @@ import type { EffectResult } from '../engine/effect-store.js'
 import { backoffMs } from '../kernel/backoff.js'
 import { sleep } from '../kernel/clock.js'
 import { backoffs, defaults, effectBounds } from '../kernel/limits.js'
+import { Stopping } from '../kernel/stopping.js'
 import type { Held } from './held.js'
 import { packed } from './packed.js'
 import { type Surroundings, subjectOf } from './surroundings.js'
@@ -54,9 +55,9 @@ export function lateResults<Tx>(around: Surroundings<Tx>): LateResults {
     },
     async written() {
       if (writing.size === 0) return
-      const enough = new AbortController()
-      const all = Promise.all(writing).then(() => enough.abort())
-      await Promise.race([all, sleep(clock, defaults.lastWordsMs, enough.signal)])
+      const enough = new Stopping()
+      const all = Promise.all(writing).then(() => enough.stop())
+      await Promise.race([all, sleep(clock, defaults.lastWordsMs, enough)])
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../kernel/clock.js'
 import { sleep } from '../kernel/clock.js'
+import { onOver, Stopping } from '../kernel/stopping.js'
 
 /** A pause that a nudge ends at once. One that came while nobody rested ends the next pause. */
 export interface Rest {
@@ -17,12 +18,11 @@ export function rest(clock: Clock): Rest {
     },
     async pause(ms, signal) {
       if (!isNudged && !signal.aborted) {
-        const awake = new AbortController()
-        const stop = () => awake.abort()
-        wake = stop
-        signal.addEventListener('abort', stop, { once: true })
-        await sleep(clock, ms, awake.signal)
-        signal.removeEventListener('abort', stop)
+        const awake = new Stopping()
+        wake = () => awake.stop()
+        const unlisten = onOver(signal, wake)
+        await sleep(clock, ms, awake)
+        unlisten()
         wake = () => {}
       }
       isNudged = false

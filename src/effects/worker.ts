@@ -1,5 +1,6 @@
 import { sleep } from '../kernel/clock.js'
 import { defaults, effectBounds, limits } from '../kernel/limits.js'
+import { onOver, Stopping } from '../kernel/stopping.js'
 import { carriedOut, type Ending, type Source } from './carrying.js'
 import { crew } from './crew.js'
 import { type Held, heldOf } from './held.js'
@@ -170,14 +171,14 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
   /** Waits until so few are held, but no longer than `ms`. */
   async function fewerThan(count: number, ms: number, signal?: AbortSignal): Promise<void> {
     if (heldNow() < count) return
-    const enough = new AbortController()
-    const stop = () => enough.abort()
+    if (signal?.aborted) return
+    const enough = new Stopping()
     onEnded = () => {
-      if (heldNow() < count) stop()
+      if (heldNow() < count) enough.stop()
     }
-    signal?.addEventListener('abort', stop)
-    if (signal?.aborted !== true) await sleep(clock, ms, enough.signal)
-    signal?.removeEventListener('abort', stop)
+    const unlisten = signal && onOver(signal, () => enough.stop())
+    await sleep(clock, ms, enough)
+    unlisten?.()
     onEnded = () => {}
   }
 

@@ -38,7 +38,7 @@ export function abandoned(store: BoundedStore, clock: Clock, chance: Chance, bac
 
   async function look(): Promise<void> {
     const { ended } = background
-    for (let round = 1; waiting.size > 0 && !ended.aborted; round++) {
+    for (let round = 1; waiting.size > 0 && !ended.isStopped; round++) {
       await sleep(clock, backoffMs(backoffs.storing, round, chance), ended)
       await lookOnce().catch(() => undefined) // The store is still down: the next round tries again.
     }
@@ -50,7 +50,7 @@ export function abandoned(store: BoundedStore, clock: Clock, chance: Chance, bac
     if (listening) return
     listening = true
     const lookAgain = () => void background.track(lookOnce()).catch(() => undefined)
-    background.ended.addEventListener('abort', lookAgain, { once: true })
+    background.ended.onStop(lookAgain)
   }
 
   return {

@@ -1,5 +1,5 @@
-import { setMaxListeners } from 'node:events'
 import { type Clock, sleep } from '../kernel/clock.js'
+import { Stopping } from '../kernel/stopping.js'
 
 /** Something that goes on, and wants to hear when nobody waits for it any more. */
 export interface Task {
@@ -19,23 +19,14 @@ export interface Background {
    * `lastWordsMs` to write down how it ended.
    */
   drain(patienceMs: number, lastWordsMs: number): Promise<void>
-  /** Aborts when draining is over: nobody waits for what still runs. */
-  readonly ended: AbortSignal
+  /** Stopped when draining is over: nobody waits for what still runs. */
+  readonly ended: Stopping
 }
 
 export function background(clock: Clock): Background {
   const underWay = new Set<Task>()
-  let end: AbortController | undefined
+  const ended = new Stopping()
   let onIdle = () => {}
-
-  /** Made when somebody first listens: most engines never have a duplicate that waits. */
-  function ending(): AbortController {
-    if (end !== undefined) return end
-    end = new AbortController()
-    // Every waiting duplicate listens, and takes its listener away again.
-    setMaxListeners(0, end.signal)
-    return end
-  }
 
   function leave(task: Task): void {
     underWay.delete(task)
@@ -45,21 +36,19 @@ export function background(clock: Clock): Background {
   /** Waits for all that is under way, and for what follows from it, but no longer than `ms`. */
   async function settled(ms: number): Promise<void> {
     const deadline = clock.elapsed() + ms
-    const enough = new AbortController()
-    const bound = sleep(clock, ms, enough.signal)
+    const enough = new Stopping()
+    const bound = sleep(clock, ms, enough)
     while (underWay.size > 0 && clock.elapsed() < deadline) {
       const idle = new Promise<void>((resolve) => {
         onIdle = resolve
       })
       await Promise.race([idle, bound])
     }
-    enough.abort()
+    enough.stop()
   }
 
   return {
-    get ended() {
-      return ending().signal
-    },
+    ended,
     enter: (task) => void underWay.add(task),
     leave,
     track(promise) {
@@ -71,7 +60,7 @@ export function background(clock: Clock): Background {
     },
     async drain(patienceMs, lastWordsMs) {
       await settled(patienceMs)
-      ending().abort()
+      ended.stop()
       for (const task of underWay) task.abandoned()
       await settled(lastWordsMs)
     },

@@ -3,6 +3,7 @@ import { sleep } from '../kernel/clock.js'
 import { passing } from '../kernel/crash-points.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { backoffs, limits } from '../kernel/limits.js'
+import { Stopping } from '../kernel/stopping.js'
 import { landedIn, resultMissing } from './believing.js'
 import { type CallPlan, callPlan, isRemembered } from './call-plan.js'
 import { subjectOf } from './context.js'
@@ -141,44 +142,32 @@ async function made<Tx, T, I>(
     const error = new HapaxError('claim_lost', 'The lease is nearly over; nothing was sent.')
     throw await failed(phases, sending, error, 'not_sent')
   }
-  const enough = new AbortController()
-  const late = new HapaxError('call_timeout', `Call "${open.name}" did not end within ${Math.round(leftMs)} ms.`)
-  const cancel = context.clock.after(leftMs, () => enough.abort(late))
-  const { signal } = enough
-  const unlink = linked(lease.signal, enough)
-  const input = open.input as Jsonified<I>
-  const answer = Promise.resolve().then(() => run({ key, signal, input, attempt: record.attempt }))
+  const stopping = new Stopping()
+  const late = () => new HapaxError('call_timeout', `Call "${open.name}" did not end within ${Math.round(leftMs)} ms.`)
+  const cancel = context.clock.after(leftMs, () => stopping.stop(late()))
+  const unlink = lease.stopping.onStop((reason) => stopping.stop(reason))
+  const asked = {
+    key,
+    input: open.input as Jsonified<I>,
+    attempt: record.attempt,
+    get signal() {
+      return stopping.signal
+    },
+  }
+  const answer = Promise.resolve().then(() => run(asked))
+  const stopped = new Promise<never>((_, reject) => stopping.onStop(reject))
   try {
-    const value = await Promise.race([answer, aborted(signal)])
+    const value = await Promise.race([answer, stopped])
     passing('call.answered')
     return jsonified(value, `result of call "${open.name}"`)
   } catch (error) {
     context.events.emit('call_failed', () => ({ ...subjectOf(guarded), phase: open.name, errorCode: codeOf(error) }))
-    if (signal.aborted) keepLate(phases.ground, open, answer)
-    throw await failed(phases, sending, error, signal.aborted ? 'doubt' : meaningOf(error, classify))
+    if (stopping.isStopped) keepLate(phases.ground, open, answer)
+    throw await failed(phases, sending, error, stopping.isStopped ? 'doubt' : meaningOf(error, classify))
   } finally {
     cancel()
     unlink()
   }
-}
-
-/**
- * Aborts the one when the other is aborted, until it is taken back. `AbortSignal.any` would do so for ever, and by weak
- * references, which keep what is gone alive until the next full collection.
- */
-function linked(signal: AbortSignal, controller: AbortController): () => void {
-  const abort = () => controller.abort(signal.reason)
-  if (signal.aborted) abort()
-  else signal.addEventListener('abort', abort, { once: true })
-  return () => signal.removeEventListener('abort', abort)
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const give = () => reject(signal.reason)
-    if (signal.aborted) give()
-    else signal.addEventListener('abort', give, { once: true })
-  })
 }
 
 /**
@@ -253,7 +242,7 @@ async function recorded<Tx>(phases: Phases<Tx>, open: OpenCall, result: unknown)
         keepResult(phases.ground, open, result)
         throw error
       }
-      await sleep(context.clock, backoffMs(backoffs.storing, attempt, context.chance), lease.signal)
+      await sleep(context.clock, backoffMs(backoffs.storing, attempt, context.chance), lease.stopping)
     }
   }
 }

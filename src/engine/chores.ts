@@ -135,7 +135,7 @@ export function chores<Tx>(context: Context<Tx>): Chores {
 }
 
 async function opened<Tx, T>(context: Context<Tx>, chore: () => Promise<T>): Promise<T> {
-  if (context.background.ended.aborted) throw new HapaxError('engine_closed')
+  if (context.background.ended.isStopped) throw new HapaxError('engine_closed')
   await openedInTime(context)
   return chore()
 }

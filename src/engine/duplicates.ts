@@ -57,7 +57,7 @@ export async function meetInProgress<Tx>(
       tell('accepted')
       return { kind: 'accepted', retryAfterMs }
     case 'wait': {
-      if (leftMs <= 0 || background.ended.aborted) break
+      if (leftMs <= 0 || background.ended.isStopped) break
       if (attempt === 1) tell('waits')
       const pauseMs = Math.min(leftMs, backoffMs(backoffs.waiting, attempt, chance))
       return flights.waiting(() => sleep(clock, pauseMs, background.ended)).then(() => undefined, refusal)

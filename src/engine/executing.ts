@@ -58,7 +58,7 @@ function judge<Tx>(
   fingerprint: Fingerprint,
   waited: Waited,
 ): Awaitable<Outcome> {
-  if (context.background.ended.aborted) return { kind: 'refused', error: new HapaxError('engine_closed') }
+  if (context.background.ended.isStopped) return { kind: 'refused', error: new HapaxError('engine_closed') }
   if (guarded.policy.mode === 'transaction')
     return context.background.track(judgeWhole(context, guarded, fingerprint, waited))
   let asked: Awaitable<Asked>
@@ -100,7 +100,7 @@ async function judgeWhole<Tx>(
 
 /** What comes of it that the store said nothing. */
 function unasked<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, error: unknown): Awaitable<Outcome> {
-  if (context.background.ended.aborted) return { kind: 'refused', error: new HapaxError('engine_closed') }
+  if (context.background.ended.isStopped) return { kind: 'refused', error: new HapaxError('engine_closed') }
   // A busy store, a schema that does not fit or a recipe nobody knows is no outage: those never fail open.
   const isOutage = isHapaxError(error, 'idempotency_store_unavailable')
   return guarded.policy.failOpen && isOutage ? runUnprotected(context, guarded) : refusal(error)

@@ -21,7 +21,7 @@ export interface Run<Tx> {
   readonly context: Context<Tx>
   readonly guarded: Guarded<Tx>
   readonly claim: Claim
-  readonly lease: Pick<Lease, 'startedAt' | 'isOver' | 'stop'>
+  readonly lease: Pick<Lease, 'startedAt' | 'stopping' | 'stop'>
   readonly work: Pick<HeldWork<Tx>, 'unsound' | 'missed' | 'openCall' | 'isLookedUp' | 'isUsed' | 'commitState'>
   readonly attempt: number
 }
@@ -164,7 +164,7 @@ function answerIn<Tx>({ guarded, claim }: Run<Tx>, record: StoredRecord | undefi
 /** The claim is stale: somebody took over, evidence settled it, or a sweeper found it. The record says which. */
 async function readBack<Tx>(run: Run<Tx>, result: HandlerResult): Promise<Outcome> {
   const { context, guarded, claim, lease } = run
-  if (!lease.isOver) tellLost(run)
+  if (!lease.stopping.isStopped) tellLost(run)
   const record = await context.store.find(claim)
   const durable = answerIn(run, record)
   if (durable !== undefined) return durable
@@ -177,7 +177,7 @@ async function keepWriting<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
   const { clock, chance, background, events } = context
   for (
     let attempt = 1;
-    clock.elapsed() - lease.startedAt < guarded.policy.maxRunMs && !background.ended.aborted;
+    clock.elapsed() - lease.startedAt < guarded.policy.maxRunMs && !background.ended.isStopped;
     attempt++
   ) {
     await sleep(clock, backoffMs(backoffs.storing, attempt, chance), background.ended)

@@ -124,7 +124,7 @@ export class HeldWork<Tx> implements Work<Tx> {
   }
 
   get signal(): AbortSignal {
-    return this.#ground.lease.signal
+    return this.#ground.lease.stopping.signal
   }
 
   // Each as a value of its own: handlers take a work apart.

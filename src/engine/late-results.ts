@@ -50,7 +50,7 @@ async function testified<Tx>({ context, guarded, claim }: Ground<Tx>, testimony:
       await within(clock, storeTimeoutMs, calls.testify(testimony), late)
       return await consult(context, claim)
     } catch {
-      if (clock.elapsed() >= until || background.ended.aborted) return
+      if (clock.elapsed() >= until || background.ended.isStopped) return
       await sleep(clock, backoffMs(backoffs.storing, attempt, chance), background.ended)
     }
   }

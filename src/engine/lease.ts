@@ -1,5 +1,6 @@
 import type { Clock } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
+import { Stopping } from '../kernel/stopping.js'
 import type { BoundedStore } from './bounded-store.js'
 import type { Policy } from './policy.js'
 import type { Due, Pulse } from './pulse.js'
@@ -33,6 +34,8 @@ export class Lease implements Due {
   readonly #holder: Holder
   /** When the claim, or its last good renewal, was asked for, on the monotonic clock: the lease cannot have begun before. */
   #sentAt: number
+  /** Stopped when the claim is lost, could not be renewed in time, was held for `maxRun`, or the engine shuts down. */
+  readonly stopping = new Stopping()
   readonly startedAt: number
   /** When it is renewed for the first time; a handler may run for a whole lease at least. */
   readonly dueAt: number
@@ -40,8 +43,6 @@ export class Lease implements Due {
   #cancelExpiry = nothing
   #cancelMaxRun = nothing
   #isStopped = false
-  #reason: HapaxError | undefined
-  #controller: AbortController | undefined
 
   constructor(claim: Claim, policy: Policy, askedAt: number, around: Surroundings, holder: Holder) {
     this.#claim = claim
@@ -54,24 +55,11 @@ export class Lease implements Due {
     around.pulse.add(this)
   }
 
-  /**
-   * Aborts when the claim is lost, could not be renewed in time, was held for `maxRun`, or the engine shuts down. Made
-   * when it is first asked for: a signal costs more than all the rest of a lease, and few handlers look at it.
-   */
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController()
-    if (this.#reason !== undefined) this.#controller.abort(this.#reason)
-    return this.#controller.signal
-  }
-
-  /** Whether the signal has aborted, or would have. */
-  get isOver(): boolean {
-    return this.#reason !== undefined
-  }
-
   /** For how long nobody else can have this claim, as far as this side knows. */
   heldForMs(): number {
-    return this.isOver || this.#isStopped ? 0 : this.#sentAt + this.#policy.leaseMs - this.#around.clock.elapsed()
+    return this.stopping.isStopped || this.#isStopped
+      ? 0
+      : this.#sentAt + this.#policy.leaseMs - this.#around.clock.elapsed()
   }
 
   /** A write of the holder's has renewed it, which was sent then. */
@@ -85,8 +73,7 @@ export class Lease implements Due {
   /** Ends it for a reason that the handler hears. */
   end(reason: HapaxError): void {
     this.stop()
-    this.#reason = reason
-    this.#controller?.abort(reason)
+    this.stopping.stop(reason)
   }
 
   stop(): void {

@@ -1,6 +1,7 @@
 import { type Clock, within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
+import { Stopping } from '../kernel/stopping.js'
 import { childKey, derivedKey } from './downstream-key.js'
 import { codeOf } from './name.js'
 import { type Jsonified, jsonified } from './plain.js'
@@ -33,7 +34,7 @@ export class Lookup<Tx> implements Work<Tx> {
   readonly #record: StoredRecord
   readonly #progress: Progress
   readonly #clock: Clock
-  readonly #over = new AbortController()
+  readonly #over = new Stopping()
   #walked = 0
   #looked: Looked = { kind: 'nobody' }
 
@@ -57,7 +58,7 @@ export class Lookup<Tx> implements Work<Tx> {
 
   /** The operation has failed. What it says before it comes by the call is no word about the call. */
   failed(error: unknown): void {
-    if (this.#looked.kind === 'nobody' && !this.signal.aborted)
+    if (this.#looked.kind === 'nobody' && !this.#over.isStopped)
       this.#looked = { kind: 'not_yet', errorCode: codeOf(error) }
   }
 
@@ -69,7 +70,7 @@ export class Lookup<Tx> implements Work<Tx> {
   ): Promise<Called<T, R>> => {
     if (this.#progress.phases[this.#walked] !== undefined) return this.#stored(name) as Called<T, R>
     const open = this.#progress.call
-    if (open?.name === name && lookup !== undefined && !this.signal.aborted) {
+    if (open?.name === name && lookup !== undefined && !this.#over.isStopped) {
       const input = open.input as Jsonified<I>
       const timeoutMs = Math.min(open.timeoutMs, defaults.lookTimeoutMs)
       const late = () => new HapaxError('call_timeout', `lookup of "${name}" did not end within ${timeoutMs} ms.`)
@@ -105,7 +106,7 @@ export class Lookup<Tx> implements Work<Tx> {
   /** Nothing is on record from here on. */
   #end(): HapaxError {
     const end = new HapaxError('outcome_unknown', 'This run only finds out what became of a call.')
-    this.#over.abort(end)
+    this.#over.stop(end)
     return end
   }
 }

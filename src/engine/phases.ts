@@ -22,7 +22,7 @@ export interface Ground<Tx> {
   readonly guarded: Guarded<Tx>
   readonly claim: Claim
   readonly record: StoredRecord
-  readonly lease: Pick<Lease, 'signal' | 'startedAt' | 'heldForMs' | 'renewedAt'>
+  readonly lease: Pick<Lease, 'stopping' | 'startedAt' | 'heldForMs' | 'renewedAt'>
 }
 
 /**

@@ -41,7 +41,7 @@ export function runClaimed<Tx>(
 }
 
 function started<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, won: Won, askedAt: number): Awaitable<Outcome> {
-  if (context.background.ended.aborted) return givenBack(context, won, guarded.policy.leaseMs)
+  if (context.background.ended.isStopped) return givenBack(context, won, guarded.policy.leaseMs)
   tellStart(context, guarded, won)
   return new HeldRun(context, guarded, won, askedAt).outcome()
 }

@@ -1,5 +1,6 @@
 import type { Awaitable } from '../kernel/awaitable.js'
 import { HapaxError } from '../kernel/errors.js'
+import { Stopping } from '../kernel/stopping.js'
 import type { CollectedEffects } from './collected-effects.js'
 import { childKey, derivedKey } from './downstream-key.js'
 import type { Answer } from './record.js'
@@ -22,7 +23,7 @@ export class SingleWork<Tx> implements Work<Tx> {
   readonly attempt: number
   readonly recoveryPoint: string
   readonly #ground: SingleGround<Tx>
-  readonly #over = new AbortController()
+  readonly #over = new Stopping()
   #answer: Promise<Answer> | undefined
 
   constructor(ground: SingleGround<Tx>) {
@@ -39,7 +40,7 @@ export class SingleWork<Tx> implements Work<Tx> {
   }
 
   end(reason: HapaxError): void {
-    this.#over.abort(reason)
+    this.#over.stop(reason)
   }
 
   get signal(): AbortSignal {

@@ -148,8 +148,7 @@ function tellCompleted<Tx>(
 async function ran<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, work: SingleWork<Tx>): Promise<HandlerResult> {
   const { clock, background } = context
   const { maxRunMs } = guarded.policy
-  const stop = () => work.end(new HapaxError('engine_closed'))
-  background.ended.addEventListener('abort', stop, { once: true })
+  const unlisten = background.ended.onStop(() => work.end(new HapaxError('engine_closed')))
   try {
     const value = await bounded(clock, maxRunMs, work, async () => guarded.handler(work, guarded.input))
     const said = await work.answered()
@@ -157,7 +156,7 @@ async function ran<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, work: SingleW
   } catch (error) {
     return { kind: 'threw', error }
   } finally {
-    background.ended.removeEventListener('abort', stop)
+    unlisten()
   }
 }
 

@@ -1,5 +1,6 @@
 import { within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
+import { Stopping } from '../kernel/stopping.js'
 import { type Context, subjectOf } from './context.js'
 import type { Guarded } from './guarded.js'
 import { kept } from './held-work.js'
@@ -17,14 +18,15 @@ export async function runUnprotected<Tx>(context: Context<Tx>, guarded: Guarded<
   const { policy } = guarded
   log({ level: 'error', code: 'ran_unprotected', message: `the store is down and policy "${policy.name}" fails open.` })
   events.emit('ran_unprotected', () => subjectOf(guarded))
-  const enough = new AbortController()
-  const stop = () => enough.abort(new HapaxError('engine_closed'))
-  background.ended.addEventListener('abort', stop, { once: true })
-  const late = () => new HapaxError('answer_not_stored', 'The handler runs without protection, longer than allowed.')
+  const stopping = new Stopping()
+  const unlisten = background.ended.onStop(() => stopping.stop(new HapaxError('engine_closed')))
+  const late = () => {
+    const error = new HapaxError('answer_not_stored', 'The handler runs without protection, longer than allowed.')
+    stopping.stop(error)
+    return error
+  }
   try {
-    const running = background.track(
-      (async () => guarded.handler(emptyWork(enough.signal, storeDown, guarded.scope)))(),
-    )
+    const running = background.track((async () => guarded.handler(emptyWork(stopping, storeDown, guarded.scope)))())
     const answer = await guarded.toAnswer(await within(clock, policy.maxRunMs, running, late))
     return {
       kind: 'answered',
@@ -35,15 +37,14 @@ export async function runUnprotected<Tx>(context: Context<Tx>, guarded: Guarded<
       expiresAt: undefined,
     }
   } catch (error) {
-    enough.abort(error)
     return { kind: 'threw', error }
   } finally {
-    background.ended.removeEventListener('abort', stop)
+    unlisten()
   }
 }
 
 /** There is no record: generation 0, and nothing to commit with. Where nothing is guarded, nobody was asked whose it is. */
-export function emptyWork<Tx>(signal: AbortSignal, why: () => HapaxError, scope?: Scope): Work<Tx> {
+export function emptyWork<Tx>(stopping: Stopping, why: () => HapaxError, scope?: Scope): Work<Tx> {
   return {
     get scope() {
       if (scope === undefined) throw why()
@@ -52,7 +53,9 @@ export function emptyWork<Tx>(signal: AbortSignal, why: () => HapaxError, scope?
     generation: 0,
     attempt: 0,
     recoveryPoint: started,
-    signal,
+    get signal() {
+      return stopping.signal
+    },
     doubt() {},
     transaction: () => Promise.reject(why()),
     call: () => Promise.reject(why()),

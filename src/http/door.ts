@@ -13,6 +13,7 @@ import type { Work } from '../engine/work.js'
 import { type Awaitable, after, attempted, isPromise, promised } from '../kernel/awaitable.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import { wordsOf } from '../kernel/log.js'
+import { Stopping } from '../kernel/stopping.js'
 import { decoded } from './content-encoding.js'
 import type { Exchange, Handled, Reply } from './exchange.js'
 import { exposed } from './exposed.js'
@@ -40,7 +41,7 @@ export function handle<Tx, Request>(
   if (route.methods.includes(exchange.method)) return new Passage(engine, exchange, route, request).handled()
   // There is no handler to go on to.
   if (route.bound !== undefined) return { kind: 'reply', reply: notAllowed(route.methods) }
-  return { kind: 'unguarded', work: emptyWork(new AbortController().signal, notGuarded) }
+  return { kind: 'unguarded', work: emptyWork(new Stopping(), notGuarded) }
 }
 
 /**

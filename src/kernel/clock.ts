@@ -1,3 +1,5 @@
+import { isOver, onOver, type Stopping } from './stopping.js'
+
 /**
  * Time as a port. Nothing outside this folder reads a clock or sets a timer, so that a simulator can own time.
  * A lease is never judged on this clock: only the store's clock decides what is over.
@@ -47,17 +49,17 @@ export function atEndOfTurn(callback: () => void): void {
 /** What a timer can hold, about 24 days; a longer one would fire at once. */
 const longestMs = 2 ** 31 - 1
 
-/** Resolves after `ms`, or as soon as the signal aborts: whoever waits looks at the signal himself. */
-export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+/** Resolves after `ms`, or as soon as that is stopped: whoever waits looks at it himself. */
+export function sleep(clock: Clock, ms: number, until?: Stopping | AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal?.aborted) return resolve()
+    if (until !== undefined && isOver(until)) return resolve()
     const wake = () => {
       cancel()
-      signal?.removeEventListener('abort', wake)
+      unlisten?.()
       resolve()
     }
     const cancel = clock.after(ms, wake)
-    signal?.addEventListener('abort', wake, { once: true })
+    const unlisten = until && onOver(until, wake)
   })
 }
 

@@ -1,5 +1,4 @@
 import { sleep } from '../kernel/clock.js'
-
 import { nap } from './nap.js'
 import { type Pass, type PassesOptions, passes, type WorkerStatus } from './passes.js'
 
@@ -26,7 +25,6 @@ export interface ServiceOptions extends PassesOptions {
 
 export function service(options: ServiceOptions): Service {
   const { name, everyMs, fullPauseMs = 0, clock, chance, pass } = options
-  const never = new AbortController().signal
   const resting = nap(clock)
   const { made, pauseAfter, status } = passes(options)
 
@@ -57,3 +55,6 @@ export function service(options: ServiceOptions): Service {
     status,
   }
 }
+
+/** For a single pass, which nobody ends. */
+const never = new AbortController().signal

@@ -1,6 +1,7 @@
 import type { Ending } from '../effects/carrying.js'
 import { sleep } from '../kernel/clock.js'
 import { defaults } from '../kernel/limits.js'
+import { Stopping } from '../kernel/stopping.js'
 import type { WorkersHost } from './host.js'
 import { refuse } from './options.js'
 import type { Did, WorkerStatus } from './passes.js'
@@ -57,10 +58,10 @@ export function startWorkers<Tx>({ hapax, ...options }: WorkersOptions<Tx>): Wor
   async function stop(): Promise<void> {
     for (const stopHearing of deaf) stopHearing()
     stopping.abort()
-    const enough = new AbortController()
-    const bound = sleep(hapax.clock, defaults.drainMs + defaults.lastWordsMs, enough.signal)
+    const enough = new Stopping()
+    const bound = sleep(hapax.clock, defaults.drainMs + defaults.lastWordsMs, enough)
     await Promise.race([Promise.all(runs), bound])
-    enough.abort()
+    enough.stop()
   }
 
   return {

@@ -17,7 +17,10 @@ export function pooled(): Reach | { readonly missing: string } {
 
 /** The whole suite on one way to reach PostgreSQL. Each way has a file of its own, so that they run side by side. */
 export function declareWay<Tx>(reach: Reach | { readonly missing: string }, way: Omit<Way<Tx>, keyof Reach>): void {
-  if ('missing' in reach) return test.skip(`the ${way.name} store (skipped: ${reach.missing})`, () => {})
+  if ('missing' in reach) {
+    test.skip(`the ${way.name} store (skipped: ${reach.missing})`, () => {})
+    return
+  }
   const kept: Ground[] = []
   declareConformance(postgresHarness({ ...way, ...reach }, kept))
   afterAll(async () => {
