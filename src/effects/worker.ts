@@ -49,7 +49,7 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
   const leaseMs = leaseOf(effects, options.lease)
   const concurrency = wholeNumber(options.concurrency ?? effectBounds.concurrency, 'concurrency')
   const batch = wholeNumber(options.batch ?? effectBounds.batch, 'batch')
-  /** Of those in its hands one part is asked for, one is called, and one is settled. */
+  /** Of those in its hands one part is called or settled, and up to two are asked for. */
   const share = Math.ceil(batch / 3)
   const kinds = [...effects.kinds.keys()]
   const leases = holding(around, leaseMs)
@@ -68,8 +68,8 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
   const endings: (Ending | 'busy')[] = []
   let onEnded = () => {}
   let isDraining = false
-  /** The store looks for the next while those run that it found last. */
-  let ahead: Promise<readonly Held[]> | undefined
+  /** Claims that are under way: the store looks for the next while those run that it found last. */
+  const ahead: Claiming[] = []
   let givenBack: Promise<unknown> = Promise.resolve()
 
   async function claimed(query: {
@@ -143,22 +143,26 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
       events.emit('effect_doubted', () => ({ ...subjectOf(effect), errorCode: effect.errorCode ?? 'lease_over' }))
   }
 
-  /** Asks for some of what there is room for beside those that it has in hand. */
-  function asked(inHand: number): Promise<readonly Held[]> | undefined {
-    const room = Math.min(batch - heldNow() - inHand, share)
-    if (room <= 0 || isDraining) return undefined
-    const claim = claimed({ limit: room })
-    // Whoever awaits it hears of it.
-    claim.catch(() => undefined)
-    return claim
+  /** Asks for what there is room for beside those that it has in hand, in so many claims at once. */
+  function ask(inHand: number, atOnce: number): void {
+    while (ahead.length < atOnce && !isDraining) {
+      const askedFor = ahead.reduce((sum, { limit }) => sum + limit, 0)
+      const limit = Math.min(batch - heldNow() - inHand - askedFor, share)
+      if (limit <= 0) return
+      const found = claimed({ limit })
+      // Whoever awaits it hears of it.
+      found.catch(() => undefined)
+      ahead.push({ limit, found })
+    }
   }
 
   /** Begins what there is, and waits only for the taking. */
   async function intake(): Promise<number> {
-    const asking = ahead ?? asked(0)
-    ahead = undefined
-    const found = await begun((await asking) ?? [])
-    if (found.length > 0) ahead = asked(found.length)
+    ask(0, 1)
+    const asked = ahead.shift()
+    const found = await begun((await asked?.found) ?? [])
+    // One that came back full is not the last: two at once keep the store at work while its disk is waited for.
+    if (found.length > 0) ask(found.length, found.length === asked?.limit ? 2 : 1)
     for (const held of found) take(held).then((ending) => endings.push(ending), tellOfBug)
     return found.length
   }
@@ -190,8 +194,7 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
 
   async function drain(): Promise<void> {
     stopTaking()
-    await ahead?.then(begun).catch(() => undefined)
-    ahead = undefined
+    await Promise.all(ahead.splice(0).map(({ found }) => found.then(begun).catch(() => undefined)))
     await givenBack
     await fewerThan(1, defaults.drainMs)
     leases.abandon()
@@ -223,7 +226,7 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
           await watch.pass(pass)
           if (taken === 0 && heldNow() < batch) await pause.pause(idleMs(chance.fraction()), signal)
           // The next are asked for while the last of these are settled.
-          else if (ahead === undefined) await fewerThan(Math.floor(batch / 2) + 1, effectBounds.sweepMs, signal)
+          else if (ahead.length === 0) await fewerThan(Math.floor(batch / 2) + 1, effectBounds.sweepMs, signal)
         } catch (error) {
           const pauseMs = watch.pauseAfter(error)
           if (pauseMs === undefined) break
@@ -239,6 +242,12 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
       return held === undefined ? 'busy' : carry(held, 'named')
     },
   }
+}
+
+/** A claim that is under way, and how many it may bring. */
+interface Claiming {
+  readonly limit: number
+  readonly found: Promise<readonly Held[]>
 }
 
 /** Nodes that began together do not look together. */
