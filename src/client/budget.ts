@@ -1,4 +1,4 @@
-import { clientBounds } from '../kernel/client-limits.js'
+import * as clientBounds from '../kernel/client-limits.js'
 
 /** What a client may spend on retries, all operations together: in an outage it must not multiply its own load. */
 export interface RetryBudget {

@@ -62,7 +62,7 @@ export class ClientError extends Error {
   readonly #key: string | undefined
 
   constructor(code: ClientErrorCode, message: string = clientErrors[code], details: ClientErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    super(message, details.cause === undefined ? {} : details)
     this.code = code
     this.attempts = details.attempts ?? 0
     this.gaveUp = details.gaveUp

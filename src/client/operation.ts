@@ -1,7 +1,7 @@
 import { backoffMs } from '../kernel/backoff.js'
-import { clientBounds } from '../kernel/client-limits.js'
-import { sleep } from '../kernel/clock.js'
+import * as clientBounds from '../kernel/client-limits.js'
 import { attempted, type Met } from './attempt.js'
+import { pause } from './bounded.js'
 import { ClientError, type GaveUp, type Resume } from './errors.js'
 import type { Attempt, Settings } from './options.js'
 import { retryAfterMs } from './retry-after.js'
@@ -52,7 +52,7 @@ export async function answered(
     })
     if (isLast) return ended(operation, last, { attempts: attempt, gaveUp, isDoubted, retryAfterMs: floorMs })
     void last.response?.body?.cancel().catch(() => {})
-    await sleep(clock, waitMs, signal)
+    await pause(clock, waitMs, signal)
   }
 }
 
@@ -100,7 +100,7 @@ function ended(
 }
 
 const headersFailedLater =
-  'headers() failed, but an earlier attempt was sent: its outcome is not known. Call resume() later; make no new key for it.'
+  'headers() failed, but an earlier attempt was sent, so the request may have run. Call resume() later; make no new key for it.'
 
 /** Whoever listens cannot break an operation. */
 function tell({ onAttempt }: Settings, attempt: Attempt): void {

@@ -1,6 +1,6 @@
 import type { Backoff } from '../kernel/backoff.js'
 import type { Chance } from '../kernel/chance.js'
-import { clientBounds } from '../kernel/client-limits.js'
+import * as clientBounds from '../kernel/client-limits.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
 import { type Duration, durationMs } from '../kernel/duration-text.js'
 import { type RetryBudget, retryBudget } from './budget.js'
@@ -96,8 +96,8 @@ export function settingsOf(options: ClientOptions): Settings {
     attemptMs: milliseconds(options.attemptTimeout, 'attemptTimeout', clientBounds.attemptMs),
     attempts,
     backoff: {
-      firstMs: milliseconds(backoff?.first, 'backoff.first', clientBounds.backoff.firstMs),
-      maxMs: milliseconds(backoff?.max, 'backoff.max', clientBounds.backoff.maxMs),
+      firstMs: milliseconds(backoff?.first, 'backoff.first', clientBounds.backoffFirstMs),
+      maxMs: milliseconds(backoff?.max, 'backoff.max', clientBounds.backoffMaxMs),
     },
     budget: retryBudget(budget?.most, budget?.share),
     table: { ...retryTable, ...options.retry },

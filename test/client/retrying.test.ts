@@ -285,6 +285,24 @@ describe('the caller', () => {
     expect(sent).toHaveLength(1)
   })
 
+  test('aborts during a pause, which ends at once', async () => {
+    const { signal, abort } = stopper()
+    const timers = new Set<unknown>()
+    const standing: ClientOptions['clock'] = {
+      ...skippingClock(),
+      after(ms) {
+        timers.add(ms)
+        return () => void timers.delete(ms)
+      },
+    }
+    const { send, sent, attempts } = client([reset()], { clock: standing })
+    const sending = send(url, { ...post, signal })
+    await expect.poll(() => [attempts.length, timers.size]).toEqual([1, 1])
+    abort('enough')
+    await expect(sending).rejects.toBe('enough')
+    expect([sent.length, timers.size]).toEqual([1, 0])
+  })
+
   test('who aborted before sends nothing', async () => {
     const { send, sent } = client([reply(201)])
     await expect(send(url, { ...post, signal: AbortSignal.abort('no') })).rejects.toBe('no')
@@ -352,7 +370,7 @@ describe('an attempt', () => {
     })
     const error = await failure(send(url, post))
     expect([error.code, error.attempts, sent.length]).toEqual(['headers_failed', 1, 1])
-    expect(error.message).toMatch(/headers\(\).*outcome is not known.*no new key/)
+    expect(error.message).toMatch(/headers\(\).*may have run.*no new key/)
     expect(error.resume).toBeDefined()
   })
 
