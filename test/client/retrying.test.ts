@@ -240,9 +240,11 @@ describe('an unknown outcome', () => {
     expect(keysOf(sent).size).toBe(1)
   })
 
-  test('stays unknown when the network fails after that', async () => {
-    const { send } = client([unknown, reset()], { attempts: 2 })
-    expect((await failure(send(url, post))).code).toBe('outcome_unknown')
+  test('stays unknown when the network fails after that, and what the server said of when to come back stands', async () => {
+    const { send, clock } = client([unknown, reset()], { attempts: 3 })
+    const error = await failure(send(url, post))
+    expect([error.code, error.retryAfterMs]).toEqual(['outcome_unknown', 20_000])
+    expect(clock.pauses).toEqual([20_250, 500])
   })
 
   test('is thrown at the deadline, with a handle to go on later', async () => {
