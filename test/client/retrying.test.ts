@@ -85,6 +85,28 @@ describe('the table', () => {
     expect(sent).toHaveLength(5)
   })
 
+  test.each([
+    ['a problem', { code: 'seat_taken', title: 'The seat is taken.' }],
+    ['an object', { error: { code: 'INSUFFICIENT_FUNDS', message: 'The balance is too small.' } }],
+  ])('a conflict that gives its reason by a code is the answer at once: %s', async (_, body) => {
+    const { send, sent } = client([reply(409, {}, body)])
+    const response = await send(url, post)
+    expect([response.status, await response.json(), sent.length]).toEqual([409, body, 1])
+  })
+
+  test('a conflict that gives its reason and says when to come back is asked about again', async () => {
+    const busy = reply(409, { 'retry-after': '1' }, { error: { code: 'ORDER_BUSY' } })
+    const { send, sent } = client([...Array(5).fill(busy), reply(201)])
+    expect((await send(url, post)).status).toBe(201)
+    expect(sent).toHaveLength(6)
+  })
+
+  test.each([17, '', null])('a conflict whose code is no word gives no reason: %j', async (code) => {
+    const { send, sent } = client([reply(409, {}, { code }), reply(201)])
+    expect((await send(url, post)).status).toBe(201)
+    expect(sent).toHaveLength(2)
+  })
+
   test('a code counts beside an error that is null', async () => {
     const { send } = client([reply(409, {}, { error: null, code: 'outcome_unknown' })], { attempts: 1 })
     expect((await failure(send(url, post))).code).toBe('outcome_unknown')
@@ -228,6 +250,15 @@ describe('what is about the key is a typed error, and is not sent again', () => 
       expect((await send(url, post)).status).toBe(422)
     },
   )
+
+  test.each([
+    ['a code of its own', { code: 'amount_too_small', type: 'https://example.com/amounts', title: 'Too small' }],
+    ['no code', { type: 'https://example.com/idempotency', title: 'Idempotency-Key is already used' }],
+  ])('but a 422 problem with %s is an answer: only a code says for sure what it is about', async (_, body) => {
+    const { send, sent } = client([reply(422, { 'content-type': 'application/problem+json' }, body)])
+    const response = await send(url, post)
+    expect([response.status, await response.json(), sent.length]).toEqual([422, body, 1])
+  })
 })
 
 describe('an unknown outcome', () => {
