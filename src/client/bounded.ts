@@ -25,6 +25,11 @@ export async function bounded<T>(
   }
 }
 
+/** Lets `ms` pass, or what is left until the caller aborts: whoever waits looks at the signal himself. */
+export async function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await bounded(clock, ms, signal, () => new Promise(() => {})).catch(() => {})
+}
+
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

@@ -1,5 +1,3 @@
-import { clientBounds } from '../kernel/client-limits.js'
-
 /** What a client may spend on retries, all operations together: in an outage it must not multiply its own load. */
 export interface RetryBudget {
   /** An operation begins: it earns a share of a retry. */
@@ -8,7 +6,7 @@ export interface RetryBudget {
   spend(): boolean
 }
 
-export function retryBudget(most: number = clientBounds.budget, share: number = clientBounds.budgetShare): RetryBudget {
+export function retryBudget(most: number, share: number): RetryBudget {
   let left = most
   return {
     earn() {

@@ -51,7 +51,7 @@ export class ClientError extends Error {
   /** Attempts that were made; none where the client refused to send. */
   readonly attempts: number
   readonly gaveUp: GaveUp | undefined
-  /** When the server wants to be asked again, in milliseconds from now. */
+  /** When the server wants to be asked again, in milliseconds: what it said last, though an attempt after that had no reply. */
   readonly retryAfterMs: number | undefined
   /**
    * The last response, with a body that can still be read, where there was one. Not `response`: what axios finds under that
@@ -62,7 +62,7 @@ export class ClientError extends Error {
   readonly #key: string | undefined
 
   constructor(code: ClientErrorCode, message: string = clientErrors[code], details: ClientErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    super(message, details.cause === undefined ? {} : details)
     this.code = code
     this.attempts = details.attempts ?? 0
     this.gaveUp = details.gaveUp

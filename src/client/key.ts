@@ -1,5 +1,5 @@
 import { type Chance, systemChance } from '../kernel/chance.js'
-import { clientBounds } from '../kernel/client-limits.js'
+import * as clientBounds from '../kernel/client-limits.js'
 import { personalShape } from '../kernel/personal.js'
 import { ClientError } from './errors.js'
 
@@ -33,7 +33,8 @@ export function uuidOf(random: Uint8Array): string {
 /** As it stands in the header, with quotes or without. What is wrong with a key is said without the key. */
 export function checkedKey(key: string, personal: PersonalKeys): string {
   const bare = key.replace(/^"(.*)"$/, '$1')
-  if (!/^[!-~]+$/.test(key) || bare.includes(',') || bare === '' || bare.length > clientBounds.keyLength)
+  // The comma stands between the two ranges.
+  if (!/^[!-+\--~]+$/.test(bare) || bare.length > clientBounds.keyLength)
     throw new ClientError(
       'key_refused',
       `A key has 1 to ${clientBounds.keyLength} visible ASCII characters and no comma.`,

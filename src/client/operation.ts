@@ -1,7 +1,7 @@
 import { backoffMs } from '../kernel/backoff.js'
-import { clientBounds } from '../kernel/client-limits.js'
-import { sleep } from '../kernel/clock.js'
+import * as clientBounds from '../kernel/client-limits.js'
 import { attempted, type Met } from './attempt.js'
+import { pause } from './bounded.js'
 import { ClientError, type GaveUp, type Resume } from './errors.js'
 import type { Attempt, Settings } from './options.js'
 import { retryAfterMs } from './retry-after.js'
@@ -25,17 +25,21 @@ export async function answered(
   const leftMs = () => deadlineMs - (clock.elapsed() - startedAt)
   budget.earn()
   let isDoubted = false
+  let toldMs: number | undefined
   let failures = 0
   let conflicts = 0
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted()
     const last = await attempted(request, key, settings, Math.max(1, Math.min(attemptMs, leftMs())), signal)
+    const floorMs = last.response && retryAfterMs(last.response.headers, clock.now())
     // What the server said last stands until it says something else.
-    isDoubted = last.verdict.kind === 'doubt' || (isDoubted && last.response === undefined)
+    if (last.response !== undefined) {
+      isDoubted = last.verdict.kind === 'doubt'
+      toldMs = floorMs
+    }
     if (last.verdict.kind === 'again') failures++
     if (last.verdict.kind === 'perhaps') conflicts++
-    const isOver = isAnswered(last, conflicts, key)
-    const floorMs = isOver ? undefined : last.response && retryAfterMs(last.response.headers, clock.now())
+    const isOver = isAnswered(last, conflicts, floorMs, key)
     const waitMs = (floorMs ?? 0) + backoffMs(backoff, attempt, chance)
     // A server that asks to be asked again is asked until the deadline, unless the caller has counted on so many at most.
     const isTried = settings.attempts === undefined ? failures >= clientBounds.attempts : attempt >= settings.attempts
@@ -50,17 +54,21 @@ export async function answered(
       waitMs: isLast ? undefined : waitMs,
       gaveUp,
     })
-    if (isLast) return ended(operation, last, { attempts: attempt, gaveUp, isDoubted, retryAfterMs: floorMs })
+    if (isLast) return ended(operation, last, { attempts: attempt, gaveUp, isDoubted, retryAfterMs: toldMs })
     void last.response?.body?.cancel().catch(() => {})
-    await sleep(clock, waitMs, signal)
+    await pause(clock, waitMs, signal)
   }
 }
 
 /** A conflict without a reason is taken for an answer after a while, and for a request without a key at once. */
-function isAnswered({ verdict, response }: Met, conflicts: number, key: string | undefined): boolean {
+function isAnswered(
+  { verdict }: Met,
+  conflicts: number,
+  floorMs: number | undefined,
+  key: string | undefined,
+): boolean {
   if (verdict.kind !== 'perhaps') return verdict.kind === 'answer' || verdict.kind === 'refused'
-  const isToldToWait = response?.headers.has('retry-after') ?? false
-  return key === undefined || (!isToldToWait && conflicts >= clientBounds.bareConflicts)
+  return key === undefined || (floorMs === undefined && conflicts >= clientBounds.bareConflicts)
 }
 
 /** Asking what becomes of a request that runs is no load to be saved: the budget is for trouble. */
@@ -100,7 +108,7 @@ function ended(
 }
 
 const headersFailedLater =
-  'headers() failed, but an earlier attempt was sent: its outcome is not known. Call resume() later; make no new key for it.'
+  'headers() failed, but an earlier attempt was sent, so the request may have run. Call resume() later; make no new key for it.'
 
 /** Whoever listens cannot break an operation. */
 function tell({ onAttempt }: Settings, attempt: Attempt): void {

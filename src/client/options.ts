@@ -1,6 +1,6 @@
 import type { Backoff } from '../kernel/backoff.js'
 import type { Chance } from '../kernel/chance.js'
-import { clientBounds } from '../kernel/client-limits.js'
+import * as clientBounds from '../kernel/client-limits.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
 import { type Duration, durationMs } from '../kernel/duration-text.js'
 import { type RetryBudget, retryBudget } from './budget.js'
@@ -82,9 +82,9 @@ export interface Settings {
 }
 
 export function settingsOf(options: ClientOptions): Settings {
-  const { clock = systemClock, chance = clientChance, backoff, budget, attempts } = options
-  if (attempts !== undefined && !(attempts >= 1))
-    throw new ClientError('options_invalid', `attempts is ${attempts}; give 1 or more.`)
+  const { clock = systemClock, chance = clientChance, attempts, backoff, budget } = options
+  const firstMs = milliseconds(backoff?.first, 'backoff.first', clientBounds.backoffFirstMs)
+  const maxMs = milliseconds(backoff?.max, 'backoff.max', clientBounds.backoffMaxMs)
   return {
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
     header: options.header ?? 'Idempotency-Key',
@@ -94,21 +94,35 @@ export function settingsOf(options: ClientOptions): Settings {
     headers: options.headers,
     deadlineMs: milliseconds(options.deadline, 'deadline', clientBounds.deadlineMs),
     attemptMs: milliseconds(options.attemptTimeout, 'attemptTimeout', clientBounds.attemptMs),
-    attempts,
-    backoff: {
-      firstMs: milliseconds(backoff?.first, 'backoff.first', clientBounds.backoff.firstMs),
-      maxMs: milliseconds(backoff?.max, 'backoff.max', clientBounds.backoff.maxMs),
-    },
-    budget: retryBudget(budget?.most, budget?.share),
-    table: { ...retryTable, ...options.retry },
+    attempts: attempts === undefined ? undefined : atLeast(1, attempts, 'attempts'),
+    backoff: { firstMs, maxMs: atLeast(firstMs, maxMs, 'backoff.max in ms') },
+    budget: retryBudget(
+      atLeast(0, budget?.most ?? clientBounds.budget, 'budget.most'),
+      atLeast(0, budget?.share ?? clientBounds.budgetShare, 'budget.share'),
+    ),
+    table: { ...retryTable, ...checkedTable(options.retry) },
     onAttempt: options.onAttempt,
     clock,
     chance,
   }
 }
 
+function checkedTable(retry: RetryTable = {}): RetryTable {
+  for (const row of Object.entries(retry).map(([status, verdict]) => `${status}: '${verdict}'`))
+    if (!/^\d(\d\d|xx): '(again|perhaps|answer)'$/.test(row)) refuse(`retry has ${row}; write it like 503: 'again'.`)
+  return retry
+}
+
 export function milliseconds(text: Duration | undefined, what: string, otherwise: number): number {
   const ms = text === undefined ? otherwise : durationMs(text)
-  if (ms !== undefined && ms > 0) return ms
-  throw new ClientError('options_invalid', `${what} is "${text}"; write it like '30s'.`)
+  return ms !== undefined && ms > 0 ? ms : refuse(`${what} is "${text}"; write it like '30s'.`)
+}
+
+/** Asked this way round, so that `NaN` is refused as well. */
+export function atLeast(least: number, value: number, what: string): number {
+  return value >= least ? value : refuse(`${what} is ${value}; give ${least} or more.`)
+}
+
+function refuse(message: string): never {
+  throw new ClientError('options_invalid', message)
 }

@@ -3,7 +3,7 @@ import { queueBounds } from '../kernel/queue-limits.js'
 import { ClientError, type ClientErrorCode, isClientError, type Resume } from './errors.js'
 import { idempotentFetch } from './idempotent-fetch.js'
 import { keyOf } from './operation-key.js'
-import { type CallOptions, type ClientOptions, milliseconds, settingsOf } from './options.js'
+import { atLeast, type CallOptions, type ClientOptions, milliseconds, settingsOf } from './options.js'
 import type { QueuedOperation, QueueStorage } from './queue-storage.js'
 import { keptHeaders } from './queued-headers.js'
 import { type FetchInput, type SealedRequest, sealedRequest } from './sealed-request.js'
@@ -52,7 +52,8 @@ export interface DurableQueue {
  * await queue.send('https://api.example.com/payments', { method: 'POST', body }, { note: order.id })
  */
 export function durableQueue(options: QueueOptions): DurableQueue {
-  const { storage, onAnswer, keepHeaders = [], maxOperations = queueBounds.entries } = options
+  const { storage, onAnswer, keepHeaders = [] } = options
+  const maxOperations = atLeast(1, options.maxOperations ?? queueBounds.entries, 'maxOperations')
   const maxAgeMs = milliseconds(options.maxAge, 'maxAge', queueBounds.ageMs)
   const settings = settingsOf(options)
   const send = idempotentFetch(options)

@@ -1,4 +1,4 @@
-import { clientBounds } from '../kernel/client-limits.js'
+import * as clientBounds from '../kernel/client-limits.js'
 
 /**
  * Waits for the whole body of an answer, and leaves it to be read: a connection that breaks in the middle of an answer is
@@ -7,17 +7,17 @@ import { clientBounds } from '../kernel/client-limits.js'
  */
 export async function readAhead(response: Response): Promise<string> {
   const type = response.headers.get('content-type') ?? ''
-  if (response.body === null || type.startsWith('text/event-stream')) return ''
-  const reader = response.clone().body?.getReader()
+  const reader = type.startsWith('text/event-stream') ? undefined : response.clone().body?.getReader()
+  if (reader === undefined) return ''
   const decoder = new TextDecoder()
   let text = ''
   let length = 0
   for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true }
-    if (done || value === undefined) return text + decoder.decode()
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
     length += value.byteLength
     if (length > clientBounds.answerBytes) {
-      void reader?.cancel().catch(() => {})
+      void reader.cancel().catch(() => {})
       return ''
     }
     if (type.includes('json')) text += decoder.decode(value, { stream: true })

@@ -7,6 +7,5 @@ export function retryAfterMs(headers: Headers, now: number): number | undefined 
   if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1_000
   const until = Date.parse(value)
   if (Number.isNaN(until)) return undefined
-  const theirs = Date.parse(headers.get('date') ?? '')
-  return Math.max(0, until - (Number.isNaN(theirs) ? now : theirs))
+  return Math.max(0, until - (Date.parse(headers.get('date') ?? '') || now))
 }

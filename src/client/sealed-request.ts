@@ -1,4 +1,4 @@
-import { clientBounds } from '../kernel/client-limits.js'
+import * as clientBounds from '../kernel/client-limits.js'
 import type { Clock } from '../kernel/clock.js'
 import { bounded } from './bounded.js'
 import { ClientError } from './errors.js'
@@ -30,7 +30,7 @@ export async function sealedRequest(
   const signal = init?.signal ?? (isRequest(input) ? input.signal : undefined)
   const request = new Request(input, { ...init, signal: null })
   const { url, method, headers, credentials, redirect } = request
-  const hasBody = isSafe(method) ? false : isRequest(input) || init?.body != null
+  const hasBody = !isSafe(method) && (isRequest(input) || init?.body != null)
   const read = () => bounded(clock, ms, signal, () => request.arrayBuffer())
   const body = hasBody
     ? await read().catch((cause: unknown) => {

@@ -28,7 +28,7 @@ export const retryTable: RetryTable = {
 }
 
 /** What Hapax, and others who name it, say about a key, by the code of the problem: what follows, or the error it is. */
-const codes: ReadonlyMap<string, 'running' | 'doubt' | ClientErrorCode> = new Map(
+const codes: ReadonlyMap<string | undefined, 'running' | 'doubt' | ClientErrorCode> = new Map(
   Object.entries({
     idempotency_key_in_progress: 'running',
     idempotency_key_in_use: 'running',
@@ -49,14 +49,17 @@ export function verdictOf(response: Response, text: string, table: RetryTable): 
   const { status, headers } = response
   // A stored answer stays what it is, a stored failure too.
   if (headers.get('idempotent-replayed') === 'true') return { kind: 'answer' }
-  const problem = status < 400 ? {} : problemOf(text)
-  const known = codes.get(problem.code ?? '') ?? codes.get(problem.type ?? '')
+  const { code, type, retryable } = status < 400 ? {} : problemOf(text)
+  const known = codes.get(code) ?? codes.get(type)
   if (known === 'running' || known === 'doubt') return { kind: known }
   if (known !== undefined) return { kind: 'refused', code: known }
   const asked = headers.get('stripe-should-retry')
   if (asked === 'true') return { kind: 'again' }
-  if (asked === 'false' || problem.retryable === false) return { kind: 'answer' }
-  return isAccepted(response) ? { kind: 'perhaps' } : byStatus(status, table)
+  if (asked === 'false' || retryable === false) return { kind: 'answer' }
+  const verdict = isAccepted(response) ? { kind: 'perhaps' as const } : byStatus(status, table)
+  // What gives its reason is the application's own answer, unless it says when to come back.
+  const isReasoned = code !== undefined && !headers.has('retry-after')
+  return verdict.kind === 'perhaps' && isReasoned ? { kind: 'answer' } : verdict
 }
 
 export function byStatus(status: number, table: RetryTable): Verdict {
@@ -65,7 +68,7 @@ export function byStatus(status: number, table: RetryTable): Verdict {
 
 /** How Hapax tells a duplicate that the first was taken note of. An answer that ran would say how long it is kept. */
 function isAccepted({ status, headers }: Response): boolean {
-  const has = (name: string) => headers.get(name) !== null
+  const has = (name: string) => headers.has(name)
   return status === 202 && has('retry-after') && has('location') && !has('idempotency-key-expires')
 }
 
@@ -75,7 +78,7 @@ interface Problem {
   readonly retryable?: unknown
 }
 
-/** RFC 9457 with a code, or an object `error` with a code or a type: in small letters, as some shout them. */
+/** RFC 9457 with a code, or an object `error` with a code or a type. */
 function problemOf(text: string): Problem {
   try {
     const body = JSON.parse(text) as { error?: unknown }
@@ -83,8 +86,13 @@ function problemOf(text: string): Problem {
       string,
       unknown
     >
-    return { code: String(code).toLowerCase(), type: String(type).toLowerCase(), retryable }
+    return { code: wordOf(code), type: wordOf(type), retryable }
   } catch {
     return {}
   }
+}
+
+/** In small letters, as some shout them. A number is the status once more, or says nothing to us. */
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value.toLowerCase() : undefined
 }

@@ -32,18 +32,27 @@ const hooked: Record<string, (url: string) => Promise<unknown>> = {
       })
       .post(url, { json: { cents: 1200 } })
       .json(),
-  'axios, with an interceptor and a retry of its config': async (url) => {
-    const payments = axios.create()
-    payments.interceptors.request.use((config) => {
-      if (!config.headers.has('Idempotency-Key')) config.headers.set('Idempotency-Key', newKey())
-      return config
-    })
-    payments.interceptors.response.use(
-      undefined,
-      (error) => axios.isAxiosError(error) && error.config && payments(error.config),
-    )
-    return (await payments.post(url, { cents: 1200 })).data
-  },
+  'axios, with interceptors': async (url) => (await hookedAxios().post(url, { cents: 1200 })).data,
+}
+
+/** As the guide has it, but for the length of the pauses. */
+function hookedAxios() {
+  const payments = axios.create()
+  payments.interceptors.request.use((config) => {
+    if (!config.headers.has('Idempotency-Key')) config.headers.set('Idempotency-Key', newKey())
+    return config
+  })
+  const passing = /^(408|425|429|5(?!01|05)\d\d)$/
+  payments.interceptors.response.use(undefined, async (error) => {
+    if (!axios.isAxiosError(error) || axios.isCancel(error) || error.config === undefined) throw error
+    const config: typeof error.config & { sent?: number } = error.config
+    const { sent = 1 } = config
+    if (sent === 5 || (error.response && !passing.test(String(error.response.status)))) throw error
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** sent))
+    config.sent = sent + 1
+    return payments(config)
+  })
+  return payments
 }
 
 async function flaky() {
@@ -77,8 +86,41 @@ describe('one operation has one key and one body', () => {
     const { url, seen } = await flaky()
     expect(await pay(url)).toEqual({ id: 'p1' })
     expect(seen).toHaveLength(3)
-    expect(new Set(seen.map(({ key }) => key)).size).toBe(1)
+    expect(new Set(seen.map((attempt) => JSON.stringify(attempt))).size).toBe(1)
     expect(seen[0]?.key).toMatch(/^[0-9a-f-]{36}$/)
+  })
+})
+
+describe('the interceptors of the guide', () => {
+  /** Answers the same for longer than anybody should ask. */
+  async function always(status: number) {
+    let count = 0
+    const url = await listening((_, response) => void response.writeHead(++count < 20 ? status : 201).end())
+    return { url, count: () => count }
+  }
+  const rejection = (promise: Promise<unknown>) => promise.catch((error: unknown) => error)
+
+  test.each([400, 409, 422, 501, 505])('hand on what will not change: a %i is sent once', async (status) => {
+    const { url, count } = await always(status)
+    const error = await rejection(hookedAxios().post(url, { cents: 1200 }))
+    expect([axios.isAxiosError(error) && error.response?.status, count()]).toEqual([status, 1])
+  })
+
+  test.each([408, 429, 500, 503])('end: a %i that stays is sent five times', async (status) => {
+    const { url, count } = await always(status)
+    const error = await rejection(hookedAxios().post(url, { cents: 1200 }))
+    expect([axios.isAxiosError(error) && error.response?.status, count()]).toEqual([status, 5])
+  })
+
+  test('throw on what is no error of axios, and what the caller gave up', async () => {
+    const { url, count } = await always(503)
+    const payments = hookedAxios()
+    const bug = new Error('a bug in an interceptor')
+    const broken = payments.interceptors.request.use(() => Promise.reject(bug))
+    expect(await rejection(payments.post(url))).toBe(bug)
+    payments.interceptors.request.eject(broken)
+    expect(axios.isCancel(await rejection(payments.post(url, {}, { signal: AbortSignal.abort() })))).toBe(true)
+    expect(count()).toBe(0)
   })
 })
 

@@ -159,6 +159,11 @@ describe.each([
     expect([sent.length, roomy.sent.length]).toEqual([before, 0])
   })
 
+  test.each([Number.NaN, 0])('is not opened with a bound that is none: %d', (maxOperations) => {
+    const message = `maxOperations is ${maxOperations}; give 1 or more.`
+    expect(() => queueOn(storage, [], { maxOperations })).toThrow(message)
+  })
+
   test('stores no header that it does not know, and says where to put it', async () => {
     const { queue, sent } = queueOn(storage, [reply(201)])
     const secret = { ...post, headers: { ...post.headers, authorization: 'Bearer secret' } }

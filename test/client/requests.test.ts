@@ -206,10 +206,20 @@ describe('a key', () => {
   })
 })
 
-test('options that cannot be meant are refused at once', () => {
-  const invalid: ClientOptions[] = [{ attempts: 0 }, { deadline: '0s' }, { attemptTimeout: 'soon' as '1s' }]
-  for (const options of invalid)
-    expect(() => idempotentFetch(options)).toThrow(expect.objectContaining({ code: 'options_invalid' }))
+test.each<[told: string, options: unknown]>([
+  ['attempts is 0; give 1 or more.', { attempts: 0 }],
+  ['attempts is NaN; give 1 or more.', { attempts: Number.NaN }],
+  ['deadline is "0s"; write it like \'30s\'.', { deadline: '0s' }],
+  ['attemptTimeout is "soon"; write it like \'30s\'.', { attemptTimeout: 'soon' }],
+  ['budget.most is NaN; give 0 or more.', { budget: { most: Number.NaN, share: 0.1 } }],
+  ['budget.most is -1; give 0 or more.', { budget: { most: -1, share: 0.1 } }],
+  ['budget.share is NaN; give 0 or more.', { budget: { most: 5, share: Number.NaN } }],
+  ['backoff.max in ms is 1000; give 2000 or more.', { backoff: { first: '2s', max: '1s' } }],
+  ["retry has 500: 'sometimes'; write it like 503: 'again'.", { retry: { 500: 'sometimes' } }],
+  ["retry has 50x: 'again'; write it like 503: 'again'.", { retry: { '50x': 'again' } }],
+])('options that cannot be meant are refused at once: %s', (message, options) => {
+  const refused = expect.objectContaining({ code: 'options_invalid', message })
+  expect(() => idempotentFetch(options as ClientOptions)).toThrow(refused)
 })
 
 test('a redirect that keeps the method keeps key and bytes', async () => {

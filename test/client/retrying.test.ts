@@ -85,6 +85,28 @@ describe('the table', () => {
     expect(sent).toHaveLength(5)
   })
 
+  test.each([
+    ['a problem', { code: 'seat_taken', title: 'The seat is taken.' }],
+    ['an object', { error: { code: 'INSUFFICIENT_FUNDS', message: 'The balance is too small.' } }],
+  ])('a conflict that gives its reason by a code is the answer at once: %s', async (_, body) => {
+    const { send, sent } = client([reply(409, {}, body)])
+    const response = await send(url, post)
+    expect([response.status, await response.json(), sent.length]).toEqual([409, body, 1])
+  })
+
+  test('a conflict that gives its reason and says when to come back is asked about again', async () => {
+    const busy = reply(409, { 'retry-after': '1' }, { error: { code: 'ORDER_BUSY' } })
+    const { send, sent } = client([...Array(5).fill(busy), reply(201)])
+    expect((await send(url, post)).status).toBe(201)
+    expect(sent).toHaveLength(6)
+  })
+
+  test.each([17, '', null])('a conflict whose code is no word gives no reason: %j', async (code) => {
+    const { send, sent } = client([reply(409, {}, { code }), reply(201)])
+    expect((await send(url, post)).status).toBe(201)
+    expect(sent).toHaveLength(2)
+  })
+
   test('a code counts beside an error that is null', async () => {
     const { send } = client([reply(409, {}, { error: null, code: 'outcome_unknown' })], { attempts: 1 })
     expect((await failure(send(url, post))).code).toBe('outcome_unknown')
@@ -228,6 +250,15 @@ describe('what is about the key is a typed error, and is not sent again', () => 
       expect((await send(url, post)).status).toBe(422)
     },
   )
+
+  test.each([
+    ['a code of its own', { code: 'amount_too_small', type: 'https://example.com/amounts', title: 'Too small' }],
+    ['no code', { type: 'https://example.com/idempotency', title: 'Idempotency-Key is already used' }],
+  ])('but a 422 problem with %s is an answer: only a code says for sure what it is about', async (_, body) => {
+    const { send, sent } = client([reply(422, { 'content-type': 'application/problem+json' }, body)])
+    const response = await send(url, post)
+    expect([response.status, await response.json(), sent.length]).toEqual([422, body, 1])
+  })
 })
 
 describe('an unknown outcome', () => {
@@ -240,9 +271,11 @@ describe('an unknown outcome', () => {
     expect(keysOf(sent).size).toBe(1)
   })
 
-  test('stays unknown when the network fails after that', async () => {
-    const { send } = client([unknown, reset()], { attempts: 2 })
-    expect((await failure(send(url, post))).code).toBe('outcome_unknown')
+  test('stays unknown when the network fails after that, and what the server said of when to come back stands', async () => {
+    const { send, clock } = client([unknown, reset()], { attempts: 3 })
+    const error = await failure(send(url, post))
+    expect([error.code, error.retryAfterMs]).toEqual(['outcome_unknown', 20_000])
+    expect(clock.pauses).toEqual([20_250, 500])
   })
 
   test('is thrown at the deadline, with a handle to go on later', async () => {
@@ -283,6 +316,24 @@ describe('the caller', () => {
     const { send, sent } = client([reset()], { onAttempt: () => abort('enough') })
     await expect(send(url, { ...post, signal })).rejects.toBe('enough')
     expect(sent).toHaveLength(1)
+  })
+
+  test('aborts during a pause, which ends at once', async () => {
+    const { signal, abort } = stopper()
+    const timers = new Set<unknown>()
+    const standing: ClientOptions['clock'] = {
+      ...skippingClock(),
+      after(ms) {
+        timers.add(ms)
+        return () => void timers.delete(ms)
+      },
+    }
+    const { send, sent, attempts } = client([reset()], { clock: standing })
+    const sending = send(url, { ...post, signal })
+    await expect.poll(() => [attempts.length, timers.size]).toEqual([1, 1])
+    abort('enough')
+    await expect(sending).rejects.toBe('enough')
+    expect([sent.length, timers.size]).toEqual([1, 0])
   })
 
   test('who aborted before sends nothing', async () => {
@@ -352,7 +403,7 @@ describe('an attempt', () => {
     })
     const error = await failure(send(url, post))
     expect([error.code, error.attempts, sent.length]).toEqual(['headers_failed', 1, 1])
-    expect(error.message).toMatch(/headers\(\).*outcome is not known.*no new key/)
+    expect(error.message).toMatch(/headers\(\).*may have run.*no new key/)
     expect(error.resume).toBeDefined()
   })
 

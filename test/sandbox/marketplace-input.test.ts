@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { idempotentFetch } from 'hapax/client'
 import { beforeAll, expect, test } from 'vitest'
 import { recordsOf } from './database.js'
 import { balanceOf, buyer, get, order, orderAfter, post, topup, withdrawal } from './marketplace-client.js'
@@ -147,6 +148,24 @@ test('money that is not there is a 409, nothing is set aside, and the key is fre
   expectRefused(await post(sandbox, '/withdrawals', { key, body: euros }), 409, 'INSUFFICIENT_FUNDS')
   expect([await balanceOf(sandbox, buyer), recordsOf(sandbox.dataDir, key)]).toEqual([before, []])
   expect((await post(sandbox, '/withdrawals', { key, body: withdrawal })).status).toBe(201)
+})
+
+test('a refusal that gives its reason is the answer to our client, which sends it once', async () => {
+  const statuses: (number | undefined)[] = []
+  const send = idempotentFetch({ onAttempt: ({ status }) => void statuses.push(status) })
+  const sent = (path: string, body: object) =>
+    send(`${sandbox.url}${path}`, {
+      method: 'POST',
+      headers: { ...acme, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const referred = { ...order, client_order_ref: randomUUID() }
+  expect((await sent('/orders', referred)).status).toBe(201)
+  const reused = await sent('/orders', { ...referred, amount: '7.00' })
+  expect(await reused.json()).toMatchObject({ error: { code: 'CLIENT_ORDER_REF_REUSED' } })
+  const poor = await sent('/withdrawals', { ...withdrawal, currency: 'EUR' })
+  expect(await poor.json()).toMatchObject({ error: { code: 'INSUFFICIENT_FUNDS' } })
+  expect(statuses).toEqual([201, 409, 409])
 })
 
 test('what was set aside for a withdrawal comes back once, unless it was committed', async () => {

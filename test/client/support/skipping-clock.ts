@@ -9,8 +9,8 @@ export interface SkippingClock extends Clock {
 }
 
 /** The timeout of attempts in these tests, by which their guards are recognised; and the deadlines. */
-export const attemptTimeout = '29999ms'
-const isGuard = (ms: number) => (ms > 29_000 && ms < 30_000) || ms === 60_000 || ms === 3_600_000
+export const attemptTimeout = '19999ms'
+const isGuard = (ms: number) => (ms > 19_000 && ms < 20_000) || ms === 60_000 || ms === 3_600_000
 
 export function skippingClock(): SkippingClock {
   let elapsed = 0
