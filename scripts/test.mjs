@@ -5,8 +5,8 @@
 import process from 'node:process'
 import { reportAcceptance } from './acceptance/report.mjs'
 import { buildScripts } from './build.mjs'
-import { findChromium } from './chromium.mjs'
 import { count } from './count.mjs'
+import { chromium, foundProgram, redis } from './found-program.mjs'
 import { install, requireNode } from './install.mjs'
 import { printTimes, runPart, runScript } from './parts.mjs'
 import { startPgbouncer } from './pgbouncer.mjs'
@@ -38,7 +38,8 @@ async function runEverything() {
 }
 
 async function runTests() {
-  if (!isAcceptanceOnly) await add('chromium', prepareBrowser)
+  if (!isAcceptanceOnly)
+    for (const program of [chromium, redis]) await add(program.title.toLowerCase(), () => prepare(program))
   const postgres = await startServer('PostgreSQL', startPostgres)
   const pgbouncer = await startServer('pgbouncer', (say) => startPgbouncer(postgres, say))
   await add('tests', async () => {
@@ -71,14 +72,15 @@ async function startServer(name, start) {
 /**
  * The tests find it by its name in the environment.
  *
+ * @param {import('./found-program.mjs').Program} program
  * @returns {Promise<import('./parts.mjs').Outcome>}
  */
-async function prepareBrowser() {
+async function prepare(program) {
   try {
-    process.env.HAPAX_TEST_CHROMIUM = await findChromium(console.log)
+    process.env[program.variable] = await foundProgram(program, console.log)
     return 'passed'
   } catch (error) {
-    console.log(`no Chromium: ${error instanceof Error ? error.message : error}`)
+    console.log(`no ${program.title}: ${error instanceof Error ? error.message : error}`)
     return process.env.CI === 'true' ? 'failed' : 'skipped'
   }
 }

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Queue, Worker } from 'bullmq'
 import { bullmqRelay, effects, effectWorker, httpRelay, type LogEntry, type Relay } from 'hapax'
@@ -91,12 +91,10 @@ describe('an endpoint in another process', () => {
   })
 })
 
-const redis = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']
-  .map((folder) => join(folder, 'redis-server'))
-  .find(existsSync)
+const redis = process.env.HAPAX_TEST_REDIS
 
 test.skipIf(redis === undefined)(
-  `a job of BullMQ is an effect that is carried out, once${redis === undefined ? ' (skipped: no redis-server on this machine)' : ''}`,
+  `a job of BullMQ is an effect that is carried out, once${redis === undefined ? ' (skipped: HAPAX_TEST_REDIS names no redis-server)' : ''}`,
   async () => {
     const connection = await redisOfTest(redis ?? '')
     const { store, keys, workerOf } = await outbox()
