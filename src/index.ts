@@ -125,7 +125,8 @@ export {
   type LedgerOptions,
   type LedgerReport,
 } from './workers/ledger.js'
-export type { OurEntry } from './workers/ledger-ours.js'
+export type { OurEntry, Window } from './workers/ledger-ours.js'
+export type { LedgerSource, LedgerWorkerOptions } from './workers/ledger-worker.js'
 export type { WorkerOptions } from './workers/options.js'
 export type { Did, WorkerStatus } from './workers/passes.js'
 export type { ReaperOptions } from './workers/reaper.js'

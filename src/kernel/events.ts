@@ -67,6 +67,17 @@ export interface Events {
   left_to_operator: Subject & { readonly errorCode: string }
   /** Records past their retention were buried, and tombstones that had stood their time were deleted. */
   reaped: { readonly buried: number; readonly deleted: number }
+  /** The ledger of a provider was compared with ours: how many of ours were judged, and how many of each kind differ. */
+  ledger_compared: {
+    readonly provider: string
+    readonly compared: number
+    readonly orphans: number
+    readonly missing: number
+    readonly open: number
+    readonly contradicted: number
+    readonly unconfirmed: number
+    readonly doubled: number
+  }
   /** A worker has made a pass; `did` counts what it did, and is empty when there was nothing to do. */
   worker_passed: { readonly worker: string; readonly did: Readonly<Record<string, number>>; readonly tookMs: number }
   /** A worker failed at what it does; it goes on after a pause. */
@@ -149,6 +160,7 @@ const named: Readonly<Record<EventName, true>> = {
   looked_in_vain: true,
   left_to_operator: true,
   reaped: true,
+  ledger_compared: true,
   worker_passed: true,
   worker_failed: true,
   released: true,

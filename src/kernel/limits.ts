@@ -235,6 +235,8 @@ export const workerBounds = {
   keepTestimoniesMs: 45 * day,
   /** However often a worker is nudged, it leaves this long between two passes: a storm of doubts is no storm of passes. */
   nudgeGapMs: 250,
+  /** What a provider has done and we do not know of is found within a day. */
+  ledgerMs: day,
   /** Entries of a provider's ledger that are held at once: a few hundred megabytes. More are compared in shorter windows. */
   ledgerEntries: 2_000_000,
   /** What was begun this recently may still be on its way, on our side or on the provider's. */

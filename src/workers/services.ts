@@ -5,6 +5,7 @@ import {
   effectService,
 } from './effect-services.js'
 import type { WorkersHost } from './host.js'
+import { type LedgerWorkerOptions, ledgerWorker } from './ledger-worker.js'
 import { refuse, refuseMisspellings, type WorkerOptions } from './options.js'
 import { type ReaperOptions, reaper } from './reaper.js'
 import { reconciler } from './reconciler.js'
@@ -27,9 +28,13 @@ export interface ServicesOptions {
   readonly effects?: EffectServiceOptions | 'off'
   /** Finds out about effects that are in doubt. */
   readonly effectReconciler?: Pick<WorkerOptions, 'every'> | 'off'
+  /** Compares the ledgers of providers with ours, daily. Without it, nobody does: only you know where those are. */
+  readonly ledger?: LedgerWorkerOptions
 }
 
-export type NamedServices = Partial<Readonly<Record<WorkerName, Service>>> & { readonly effects?: EffectService }
+export type NamedServices = Partial<Readonly<Record<WorkerName | 'ledger', Service>>> & {
+  readonly effects?: EffectService
+}
 
 const paced = ['every', 'batch']
 const known: Readonly<Record<WorkerName, readonly string[]>> = {
@@ -43,7 +48,7 @@ const known: Readonly<Record<WorkerName, readonly string[]>> = {
 
 export function servicesOf<Tx>(host: WorkersHost<Tx> | undefined, options: ServicesOptions): NamedServices {
   if (typeof host?.chores?.sweep !== 'function') refuse('startWorkers({ hapax }) needs the engine that they work for.')
-  refuseMisspellings('startWorkers()', options, ['hapax', ...workerNames])
+  refuseMisspellings('startWorkers()', options, ['hapax', ...workerNames, 'ledger'])
   for (const name of workerNames) refuseWrongOptions(name, options[name])
   const all: Readonly<Record<WorkerName, () => Service | undefined>> = {
     sweeper: () => sweeper(host, on(options.sweeper)),
@@ -54,7 +59,12 @@ export function servicesOf<Tx>(host: WorkersHost<Tx> | undefined, options: Servi
     effectReconciler: () => effectReconcilerService(host, on(options.effectReconciler)),
   }
   const made = workerNames.map((name) => [name, options[name] === 'off' ? undefined : all[name]()] as const)
-  return Object.fromEntries(made.filter(([, service]) => service !== undefined))
+  const { ledger } = options
+  if (ledger !== undefined) refuseMisspellings('ledger', ledger, ['providers', 'every', 'settle'])
+  return {
+    ...Object.fromEntries(made.filter(([, service]) => service !== undefined)),
+    ...(ledger && { ledger: ledgerWorker(host, ledger) }),
+  }
 }
 
 function on<Options extends object>(options: Options | 'off' | undefined): Options | undefined {

@@ -15,8 +15,8 @@ export interface WorkersOptions<Tx> extends ServicesOptions {
 
 /** What one worker did in one pass, or why it could not. */
 export type WorkDone =
-  | { readonly name: WorkerName; readonly did: Did }
-  | { readonly name: WorkerName; readonly error: unknown }
+  | { readonly name: WorkerName | 'ledger'; readonly did: Did }
+  | { readonly name: WorkerName | 'ledger'; readonly error: unknown }
 
 export interface Workers {
   /** Each worker makes one pass now, besides those that it makes by itself. */
@@ -101,7 +101,7 @@ async function once(services: readonly Service[]): Promise<readonly WorkDone[]> 
       ({ did }) => ({ did }),
       (error: unknown) => ({ error }),
     )
-    done.push({ name: name as WorkerName, ...came })
+    done.push({ name: name as WorkDone['name'], ...came })
   }
   return done
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { agree, compareLedgers, isHapaxError, limits, startWorkers, type WorkersOptions } from 'hapax'
+import { agree, compareLedgers, isHapaxError, limits, startWorkers, type Window, type WorkersOptions } from 'hapax'
 import type { SqliteTransaction } from 'hapax/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { workerBounds } from '../../src/kernel/limits.js'
@@ -110,6 +110,24 @@ test('workers that are started without a word take care of stuck keys and old on
 })
 
 describe('the ledger of the provider', () => {
+  test('is compared with ours by a worker, every 24 hours where nobody says otherwise [S1-068]', async () => {
+    const windows: Window[] = []
+    const card = {
+      entries(window: Window) {
+        windows.push(window)
+        return [{ key: 'somebody-charged-this', id: 'ch_2', at: window.since }]
+      },
+    }
+    const node = await staffed({ ledger: { providers: { card } } })
+    const orphans: number[] = []
+    node.hapax.on('ledger_compared', (event) => orphans.push(event.orphans))
+    await node.passAfter(24 * hours)
+    await node.passAfter(24 * hours)
+    expect(windows.map(({ until }) => until - noon)).toEqual([-1 * hours, 23 * hours, 47 * hours])
+    expect(windows.map(({ since }) => since - noon)).toEqual([-25 * hours, -1 * hours, 23 * hours])
+    expect(orphans).toEqual([1, 1])
+  })
+
   test('is compared with ours: what it has and we have not is reported, and so is the reverse; every day, says the guide [S1-050]', async () => {
     const { file, hapax, gateway, ride } = await driving('lands')
     await rejection(ride())
