@@ -17,6 +17,7 @@ import { sandboxInside } from './support/sandbox-inside.js'
 
 /** Every route that may change something and has no key, and why that is right. */
 const unguarded: Readonly<Record<string, string>> = {
+  'DELETE /withdrawals/{id}': 'leaves the same, however often it comes: its row and its money move once, in one commit',
   'POST /topups/{id}/refresh': 'asks Airtm how it stands, as often as one likes',
   'POST /withdrawals/{id}/refresh': 'asks Airtm how it stands, as often as one likes',
   'POST /webhooks/airtm': 'is signed, and remembered by the id of its event',
