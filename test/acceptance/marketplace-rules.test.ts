@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, expect, test } from 'vitest'
 import {
   balanceOf,
   disputedOrder,
@@ -73,6 +73,21 @@ onBothDatabases((start) => {
     expect(await escrowCalls(sandbox, id)).toEqual({ create: 1 })
   })
 
+  test.for([
+    ['release', 'RELEASED'],
+    ['refund', 'REFUNDED'],
+  ] as const)(
+    'an escrow is answered also after the %s of its order, and no second one is made [S4-37]',
+    async ([end, status]) => {
+      const id = await orderAfter(sandbox, 'escrow/fund')
+      const { escrow_id } = (await get(sandbox, `/orders/${id}`)).json
+      expect((await post(sandbox, `/orders/${id}/${end}`)).status).toBe(200)
+      const again = await post(sandbox, `/orders/${id}/escrow`)
+      expect(again).toMatchObject({ status: 200, json: { escrow_id, status } })
+      expect(await escrowCalls(sandbox, id)).toEqual({ create: 1, fund: 1, [end]: 1 })
+    },
+  )
+
   test('an escrow that is funded answers 200 and ESCROW_FUNDED, and is never funded twice [S4-38]', async () => {
     const id = await orderAfter(sandbox, 'escrow')
     for (const { status, json } of await tenTimes(`/orders/${id}/escrow/fund`))
@@ -137,18 +152,5 @@ onBothDatabases((start) => {
     expect((await post(sandbox, `/withdrawals/${id}/commit`)).status).toBe(200)
     expect(await payments(sandbox, id)).toHaveLength(1)
     expect(before - Number(await balanceOf(sandbox, withdrawal.user_id))).toBeCloseTo(10, 5)
-  })
-
-  describe('of two that come at once', () => {
-    test('to release and to refund one order, one is done', async () => {
-      const id = await orderAfter(sandbox, 'escrow/fund')
-      const [released, refunded] = await Promise.all([
-        post(sandbox, `/orders/${id}/release`),
-        post(sandbox, `/orders/${id}/refund`),
-      ])
-      expect([released.status, refunded.status].sort()).toEqual([200, 409])
-      const { release = 0, refund = 0 } = await escrowCalls(sandbox, id)
-      expect(release + refund).toBe(1)
-    })
   })
 })
