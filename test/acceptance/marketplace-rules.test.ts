@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import {
-  balanceOf,
+  centsOf,
   disputedOrder,
   escrowCalls,
   expectBalanced,
@@ -56,12 +56,12 @@ onBothDatabases((start) => {
 
   test('an order that is reserved answers 200 and FUNDS_RESERVED; its money is set aside once [S4-36]', async () => {
     const id = await orderAfter(sandbox, 'none')
-    const before = await balanceOf(sandbox, order.buyer_id)
+    const before = await centsOf(sandbox, order.buyer_id)
     for (const { status, json } of await tenTimes(`/orders/${id}/reserve`))
       expect([status, json.status]).toEqual([200, 'FUNDS_RESERVED'])
     const again = await post(sandbox, `/orders/${id}/reserve`)
     expect(again).toMatchObject({ status: 200, json: { id, status: 'FUNDS_RESERVED' } })
-    expect(Number(before) - Number(await balanceOf(sandbox, order.buyer_id))).toBeCloseTo(100, 5)
+    expect(before - (await centsOf(sandbox, order.buyer_id))).toBe(10_000)
   })
 
   test('an order has one escrow: every key is answered with its escrow_id [S4-37]', async () => {
@@ -105,13 +105,13 @@ onBothDatabases((start) => {
     async ([end, status, reverse, code]) => {
       const id = await orderAfter(sandbox, 'escrow/fund')
       const who = end === 'release' ? seller : order.buyer_id
-      const before = Number(await balanceOf(sandbox, who))
+      const before = await centsOf(sandbox, who)
       for (const answer of await tenTimes(`/orders/${id}/${end}`))
         expect(answer).toMatchObject({ status: 200, json: { status } })
       expect(await post(sandbox, `/orders/${id}/${end}`)).toMatchObject({ status: 200, json: { id, status } })
       expect(await post(sandbox, `/orders/${id}/${reverse}`)).toMatchObject({ status: 409, json: { error: { code } } })
       expect(await escrowCalls(sandbox, id)).toEqual({ create: 1, fund: 1, [end]: 1 })
-      expect(Number(await balanceOf(sandbox, who)) - before).toBeCloseTo(100, 5)
+      expect((await centsOf(sandbox, who)) - before).toBe(10_000)
     },
   )
 
@@ -143,7 +143,7 @@ onBothDatabases((start) => {
 
   test('a withdrawal that exists is answered with the same withdrawal_id; its money is taken and sent once [S4-43]', async () => {
     const key = randomUUID()
-    const before = Number(await balanceOf(sandbox, withdrawal.user_id))
+    const before = await centsOf(sandbox, withdrawal.user_id)
     const first = await post(sandbox, '/withdrawals', { key, body: withdrawal })
     const again = await post(sandbox, '/withdrawals', { key, body: withdrawal })
     expect([first.status, first.json.status, again.text]).toEqual([201, 'CREATED', first.text])
@@ -151,6 +151,6 @@ onBothDatabases((start) => {
     await tenTimes(`/withdrawals/${id}/commit`)
     expect((await post(sandbox, `/withdrawals/${id}/commit`)).status).toBe(200)
     expect(await payments(sandbox, id)).toHaveLength(1)
-    expect(before - Number(await balanceOf(sandbox, withdrawal.user_id))).toBeCloseTo(10, 5)
+    expect(before - (await centsOf(sandbox, withdrawal.user_id))).toBe(1_000)
   })
 })

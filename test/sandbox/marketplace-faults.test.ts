@@ -4,6 +4,7 @@ import { recordsOf } from './database.js'
 import {
   balanceOf,
   buyer,
+  centsOf,
   escrowCalls,
   expectBalanced,
   fault,
@@ -114,7 +115,7 @@ describe('Trustless Work, which honours keys', () => {
 
   test('is asked by nobody but the resumer, once the API was killed in a release and its client has gone', async () => {
     const id = await orderAfter(sandbox, 'escrow/fund')
-    const before = Number(await balanceOf(sandbox, seller))
+    const before = await centsOf(sandbox, seller)
     await fault(sandbox, { provider: 'trustless-work', operation: 'release', mode: 'slow', ms: 1_500 })
     const { pid } = await apiOf(sandbox)
     const gone = post(sandbox, `/orders/${id}/release`).catch(() => 'gone')
@@ -127,13 +128,13 @@ describe('Trustless Work, which honours keys', () => {
       interval: 100,
     })
     expect(await escrowCalls(sandbox, id)).toEqual({ create: 1, fund: 1, release: 1 })
-    expect(Number(await balanceOf(sandbox, seller)) - before).toBeCloseTo(100, 5)
+    expect((await centsOf(sandbox, seller)) - before).toBe(10_000)
   })
 })
 
 describe('Airtm, which honours none', () => {
   test('was asked for a top-up and gave no answer: the key is unknown until its webhook settles it', async () => {
-    const before = Number(await balanceOf(sandbox, buyer))
+    const before = await centsOf(sandbox, buyer)
     await fault(sandbox, { provider: 'airtm', operation: 'payin', mode: 'timeout_after_effect' })
     // Whoever asks Airtm what became of it hears nothing.
     await fault(sandbox, { provider: 'airtm', operation: 'lookup', mode: 'reset', times: 1_000 })
@@ -145,11 +146,11 @@ describe('Airtm, which honours none', () => {
     const { topup_id } = answer.json
     await untilStatus(sandbox, `/topups/${topup_id}`, 'CONFIRMED')
     expect(await payments(sandbox, topup_id)).toHaveLength(1)
-    expect(Number(await balanceOf(sandbox, buyer)) - before).toBeCloseTo(25, 5)
+    expect((await centsOf(sandbox, buyer)) - before).toBe(2_500)
   })
 
   test('is asked by a refresh as well, which ends the doubt and credits the user once', async () => {
-    const before = Number(await balanceOf(sandbox, buyer))
+    const before = await centsOf(sandbox, buyer)
     await fault(sandbox, { provider: 'airtm', operation: 'payin', mode: 'timeout_after_effect' })
     const sent = { key: randomUUID(), body: topup }
     expect((await post(sandbox, '/topups', sent)).status).toBe(409)
@@ -160,7 +161,7 @@ describe('Airtm, which honours none', () => {
       expect(json).toMatchObject({ id, status: 'CONFIRMED' })
     })
     expect((await untilAnswered('/topups', sent)).json.topup_id).toBe(id)
-    expect(Number(await balanceOf(sandbox, buyer)) - before).toBeCloseTo(25, 5)
+    expect((await centsOf(sandbox, buyer)) - before).toBe(2_500)
   })
 
   test('never got it: the lookup says so, and the payment is made once', async () => {
