@@ -22,7 +22,7 @@ export interface Patience {
 const patienceMs = 3_000
 
 /** What was taken, or what there is to say instead. */
-export type Taken<Reply, T> =
+type Taken<Reply, T> =
   | { readonly kind: 'there'; readonly reply: Reply }
   | { readonly kind: 'taken'; readonly by: Awaited<Jsonified<T>> }
 
