@@ -142,6 +142,8 @@ export class Phases<Tx> {
       return value
     } catch (error) {
       if (isWritten) this.unsure(error)
+      // Rolled back before anything of it was written: it may run again in this run, and does not stand in the way of a release.
+      else this.#begun.delete(name)
       throw error
     }
   }

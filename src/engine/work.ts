@@ -20,7 +20,8 @@ export interface Work<Tx = never> {
    * earlier attempt has committed it, `body` does not run and the stored result is given. The result passes through JSON
    * the first time too, so that a resume cannot differ.
    *
-   * Phases have names of their own and come one after another, in the same order on every attempt.
+   * Phases have names of their own and come one after another, in the same order on every attempt. One whose `body` throws
+   * never was: it may be begun again, and does not keep a refusal from giving the key back.
    *
    * @example
    * const ride = await work.transaction('ride_created', ({ tx }) => insertRide(tx, input))

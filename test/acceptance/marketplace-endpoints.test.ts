@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import {
+  buyer,
+  centsOf,
   disputedOrder,
+  fault,
   get,
   order,
   orderAfter,
   post,
   topup,
-  untilStatus,
   withdrawal,
 } from '../sandbox/marketplace-client.js'
+import { tell, until } from '../sandbox/providers-process.js'
 import { type BlackBox, onBothDatabases } from './support/black-box.js'
 
 /** Which endpoints of the marketplace want a key, and what makes two requests with one key the same. */
@@ -126,19 +129,50 @@ onBothDatabases((start) => {
   })
 
   describe('no key is wanted', () => {
+    async function sendEventsTo(url: string): Promise<void> {
+      const body = { provider: 'airtm', urls: [url] }
+      expect((await tell(sandbox.partners, 'PUT', '/_providers/webhooks', { body })).status).toBe(200)
+    }
+
+    const undelivered = async () => {
+      const { deliveries } = (await tell(sandbox.partners, 'GET', '/_providers/deliveries?provider=airtm')).json
+      return deliveries.filter(({ state }: { readonly state: string }) => state === 'pending')
+    }
+
     test.for([
-      ['a top-up', '/topups', topup, 'CONFIRMED'],
-      ['a withdrawal', '/withdrawals', withdrawal, 'COMPLETED'],
-    ] as const)('to refresh %s, as often as one likes [S4-23 S4-24]', async ([, path, body, final]) => {
-      const { id } = (await post(sandbox, path, { body })).json
-      if (path === '/withdrawals') await post(sandbox, `${path}/${id}/commit`)
-      await untilStatus(sandbox, `${path}/${id}`, final)
-      for (let times = 0; times < 3; times++) {
-        const refreshed = await post(sandbox, `${path}/${id}/refresh`, { key: 'none' })
-        expect(refreshed).toMatchObject({ status: 200, json: { id, status: final } })
-        expect(refreshed.headers.get('idempotent-replayed')).toBeNull()
-      }
-    })
+      ['a top-up', '/topups', topup, ['PENDING', 'CONFIRMED'], 2_500],
+      ['a withdrawal', '/withdrawals', withdrawal, ['PROCESSING', 'COMPLETED'], -1_000],
+    ] as const)(
+      'to refresh %s, which asks Airtm each time, and books what it says once [S4-23 S4-24]',
+      async (sample) => {
+        const [, path, body, [open, final], change] = sample
+        const before = await centsOf(sandbox, buyer)
+        const refresh = async (id: unknown) => {
+          const refreshed = await post(sandbox, `${path}/${id}/refresh`, { key: 'none' })
+          expect([refreshed.status, refreshed.json.id]).toEqual([200, id])
+          expect(refreshed.headers.get('idempotent-replayed')).toBeNull()
+          return refreshed.json.status
+        }
+        // Nobody but a refresh says how it goes on: Airtm's own events go to nobody.
+        await sendEventsTo('http://127.0.0.1:9/webhooks/airtm')
+        const { id } = (await post(sandbox, path, { body })).json
+        if (path === '/withdrawals') await post(sandbox, `${path}/${id}/commit`)
+        expect((await get(sandbox, `${path}/${id}`)).json.status).toBe(open)
+        // Where Airtm gives no answer there is none: the next one asks again.
+        await fault(sandbox, { provider: 'airtm', operation: 'lookup', mode: 'reset', times: 2 })
+        for (let times = 0; times < 2; times++)
+          expect((await post(sandbox, `${path}/${id}/refresh`, { key: 'none' })).status).toBe(502)
+        expect((await get(sandbox, `${path}/${id}`)).json.status).toBe(open)
+        await until(async () => expect(await refresh(id)).toBe(final))
+        expect((await get(sandbox, `${path}/${id}`)).json.status).toBe(final)
+        expect([await refresh(id), await refresh(id)]).toEqual([final, final])
+        expect((await centsOf(sandbox, buyer)) - before).toBe(change)
+        // What Airtm had to say all the while changes nothing any more.
+        await sendEventsTo(`${sandbox.url}/webhooks/airtm`)
+        await until(async () => expect((await undelivered()).length).toBe(0))
+        expect((await centsOf(sandbox, buyer)) - before).toBe(change)
+      },
+    )
 
     test('to read, and a key that is sent is not looked at [S4-25]', async () => {
       const key = randomUUID()

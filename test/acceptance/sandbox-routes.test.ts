@@ -3,8 +3,8 @@ import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EventName } from 'hapax'
 import { describe, expect, test } from 'vitest'
-import { fault, orderAfter, post } from '../sandbox/marketplace-client.js'
-import { type Answer, pay, tea } from '../sandbox/payment-client.js'
+import { fault, orderAfter, post, withdrawal } from '../sandbox/marketplace-client.js'
+import { type Answer, acme, ask, pay, tea } from '../sandbox/payment-client.js'
 import { postgresTestDatabase } from '../sandbox/postgres-test-database.js'
 import { startProviders } from '../sandbox/providers-process.js'
 import { retriedUntil } from '../sandbox/sandbox-client.js'
@@ -17,6 +17,7 @@ import { sandboxInside } from './support/sandbox-inside.js'
 
 /** Every route that may change something and has no key, and why that is right. */
 const unguarded: Readonly<Record<string, string>> = {
+  'DELETE /withdrawals/{id}': 'leaves the same, however often it comes: its row and its money move once, in one commit',
   'POST /topups/{id}/refresh': 'asks Airtm how it stands, as often as one likes',
   'POST /withdrawals/{id}/refresh': 'asks Airtm how it stands, as often as one likes',
   'POST /webhooks/airtm': 'is signed, and remembered by the id of its event',
@@ -71,7 +72,14 @@ interface Ground {
 }
 
 /** Which of these events one request is counted as. */
-const kinds = ['completed', 'released', 'mismatched', 'met_in_progress', 'store_failed'] as const satisfies EventName[]
+const kinds = [
+  'completed',
+  'failed',
+  'released',
+  'mismatched',
+  'met_in_progress',
+  'store_failed',
+] as const satisfies EventName[]
 
 function matrix(ground: () => Promise<Ground>): void {
   test('a refusal of the business, a conflict, misuse and a broken store differ in status, code and what is counted [S2-145]', async () => {
@@ -93,7 +101,11 @@ function matrix(ground: () => Promise<Ground>): void {
     const decline = { provider: 'card', operation: 'charge', mode: 'decline' }
     await fault(sandbox, decline)
     expect(await seen(() => pay(sandbox))).toEqual([402, 'card_declined', 'completed'])
-    expect(await seen(() => post(sandbox, `/orders/${order}/refund`))).toEqual([409, 'ORDER_RELEASED', 'released'])
+    const tooMuch = { body: { ...withdrawal, amount: '999999.00' } }
+    const broke = await seen(() => post(sandbox, '/withdrawals', tooMuch))
+    expect(broke).toEqual([409, 'INSUFFICIENT_FUNDS', 'failed'])
+    // Refused before the key is reserved, and so counted as nothing.
+    expect(await seen(() => post(sandbox, `/orders/${order}/refund`))).toEqual([409, 'ORDER_RELEASED'])
     const misuse = 'idempotency_key_reused_with_different_payload'
     expect(await seen(() => pay(sandbox, { key, body: tea() }))).toEqual([422, misuse, 'mismatched'])
 
@@ -107,5 +119,28 @@ function matrix(ground: () => Promise<Ground>): void {
 
     const down = await withoutDatabase(() => seen(() => pay(sandbox)))
     expect(down).toEqual([503, 'idempotency_store_unavailable', 'store_failed'])
+  })
+
+  test('a state that does not fit is refused before the key is reserved, and never keeps a retry from its answer', async () => {
+    const sandbox = await sandboxInside({ ...(await ground()).env, HAPAX_PROVIDERS_URL: (await startProviders()).url })
+    const order = await orderAfter(sandbox, 'escrow')
+    const { id: withdrawn } = (await post(sandbox, '/withdrawals', { body: withdrawal })).json
+    const key = randomUUID()
+    const funded = await post(sandbox, `/orders/${order}/escrow/fund`, { key })
+    await post(sandbox, `/orders/${order}/release`)
+    await ask(sandbox, `/withdrawals/${withdrawn}`, { method: 'DELETE', headers: acme })
+
+    const reserved = sandbox.counts().reserved
+    const refused = ['reserve', 'escrow/fund', 'refund', 'disputes'].map((step) => `/orders/${order}/${step}`)
+    for (const path of [...refused, `/withdrawals/${withdrawn}/commit`])
+      expect([path, (await post(sandbox, path)).status]).toEqual([path, 409])
+    expect(sandbox.counts().reserved).toBe(reserved)
+
+    const again = await post(sandbox, `/orders/${order}/escrow/fund`, { key })
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([funded.text, 'true'])
+    const misused = await post(sandbox, `/orders/${order}/refund`, { key })
+    expect(misused).toMatchObject({ status: 409, json: { error: { code: 'IDEMPOTENCY_KEY_REUSED' } } })
+    const keyless = await post(sandbox, `/orders/${order}/refund`, { key: 'none' })
+    expect(keyless).toMatchObject({ status: 400, json: { error: { code: 'IDEMPOTENCY_KEY_MISSING' } } })
   })
 }

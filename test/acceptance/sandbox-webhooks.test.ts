@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import { balanceOf, buyer, expectBalanced, fault, get, payments, post, topup } from '../sandbox/marketplace-client.js'
+import { buyer, centsOf, expectBalanced, fault, get, payments, post, topup } from '../sandbox/marketplace-client.js'
 import { tell } from '../sandbox/providers-process.js'
 import { eventually, postJson, retriedUntil, stateOf, trip } from '../sandbox/sandbox-client.js'
 import { type BlackBox, onBothDatabases } from './support/black-box.js'
@@ -43,21 +43,21 @@ onBothDatabases((start) => {
 
   test('a delivery that came before is answered 200 with {"status":"ok","duplicate":true}, and credits nobody [S4-46 S4-48]', async () => {
     await silenced()
-    const before = Number(await balanceOf(sandbox, buyer))
+    const before = await centsOf(sandbox, buyer)
     const { id } = (await post(sandbox, '/topups', { body: topup })).json
     const event = `evt_${randomUUID()}`
     expect(await confirm(id, randomUUID(), event)).toEqual([200, '{"status":"ok"}'])
     for (let time = 0; time < 3; time++)
       expect(await confirm(id, randomUUID(), event)).toEqual([200, '{"status":"ok","duplicate":true}'])
     expect((await get(sandbox, `/topups/${id}`)).json.status).toBe('CONFIRMED')
-    expect(Number(await balanceOf(sandbox, buyer)) - before).toBeCloseTo(25, 5)
+    expect((await centsOf(sandbox, buyer)) - before).toBe(2_500)
   })
 
   test('a top-up that nobody knows the end of is finished by a signed webhook that names its key at Airtm [S2-114]', async () => {
     await silenced()
     await fault(sandbox, { provider: 'airtm', operation: 'payin', mode: 'timeout_after_effect' })
     await fault(sandbox, { provider: 'airtm', operation: 'lookup', mode: 'reset', times: 1_000 })
-    const [key, before] = [randomUUID(), Number(await balanceOf(sandbox, buyer))]
+    const [key, before] = [randomUUID(), await centsOf(sandbox, buyer)]
     expect((await post(sandbox, '/topups', { key, body: topup })).status).toBe(409)
     expect(await stateOf(sandbox, key)).toBe('unknown')
     const entries = (await tell(sandbox, 'GET', '/_providers/ledger?provider=airtm')).json.entries
@@ -66,7 +66,7 @@ onBothDatabases((start) => {
     const { json } = await retriedUntil(201, () => post(sandbox, '/topups', { key, body: topup }))
     expect([json.topup_id, await stateOf(sandbox, key)]).toEqual([reference, 'completed'])
     expect(await payments(sandbox, reference)).toHaveLength(1)
-    expect(Number(await balanceOf(sandbox, buyer)) - before).toBeCloseTo(25, 5)
+    expect((await centsOf(sandbox, buyer)) - before).toBe(2_500)
     await tell(sandbox, 'DELETE', '/_providers/faults')
   })
 

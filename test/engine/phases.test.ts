@@ -85,6 +85,30 @@ describe('a phase', () => {
     ])
   })
 
+  test('that rolled back was never begun: it may run again in the same run', async () => {
+    const bench = await workBench()
+    const done = await run(bench, async (work) => {
+      const taken = (name: string, isQuicker: boolean) =>
+        work.transaction('ride_created', async ({ tx }) => {
+          await insertRide(tx, name)
+          if (isQuicker) throw new Error('somebody was quicker')
+          return name
+        })
+      for (const name of ['one', 'two']) expect(String(await rejection(taken(name, true)))).toContain('quicker')
+      return taken('three', false)
+    })
+    expect(done).toMatchObject({ value: 'three' })
+    expect(await bench.rides()).toEqual(['three'])
+    expect(bench.events.filter(({ name }) => name === 'phase_committed')).toHaveLength(1)
+  })
+
+  test('that rolled back does not keep a refusal from giving the key back', async () => {
+    const bench = await workBench({}, { onError: () => 'release' })
+    const refusing: Handler = (work) => work.transaction('first', () => Promise.reject(new Error('not in this state')))
+    await expect(run(bench, refusing)).rejects.toThrow('not in this state')
+    expect(await bench.record()).toBeUndefined()
+  })
+
   test('whose result is no JSON rolls its rows back', async () => {
     const bench = await workBench()
     const circle: { self?: unknown } = {}

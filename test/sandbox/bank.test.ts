@@ -122,16 +122,34 @@ describe('a withdrawal', () => {
     expect((await withdraw(sandbox, { key: 'not-polled' })).status).toBe(201)
   })
 
-  test('may come as JSON, too', async () => {
+  test('may come as JSON, too, whose members may come in any order', async () => {
     const headers = { ...initech, 'content-type': 'application/json', 'idempotency-key': 'json' }
-    const body = JSON.stringify({ ...asked, amount: 2000 })
-    expect((await ask(sandbox, '/sb/v1/withdraw', { method: 'POST', headers, body })).status).toBe(201)
+    const send = (fields: object) =>
+      ask(sandbox, '/sb/v1/withdraw', { method: 'POST', headers, body: JSON.stringify(fields) })
+    const first = await send({ ...asked, amount: 2000 })
+    expect([first.status, isReplay(first)]).toEqual([201, false])
+    const { amount: _, ...others } = asked
+    const turned = await send({ ...others, amount: 2000 })
+    expect([turned.json.id, isReplay(turned)]).toEqual([first.json.id, true])
+    expect((await send({ ...asked, amount: 2001 })).status).toBe(422)
+  })
+
+  test('of the largest amount is made, and its OpenAPI says which that is', async () => {
+    const largest = { ...asked, amount: '99999999999' }
+    expect(await withdraw(sandbox, { key: 'largest', form: largest })).toMatchObject({
+      status: 201,
+      json: { amount: 99_999_999_999 },
+    })
+    const { text } = await ask(sandbox, '/openapi.json')
+    expect(text).toContain('"maximum":99999999999')
+    expect(text).not.toContain(String(Number.MAX_SAFE_INTEGER))
   })
 
   test.each([
     ['no amount', { currency: 'usd', customer: 'c' }],
     ['no whole amount', { ...asked, amount: '20.5' }],
     ['a negative amount', { ...asked, amount: '-1' }],
+    ['an amount that is too large', { ...asked, amount: '100000000000' }],
     ['an overlong amount', { ...asked, amount: '9'.repeat(30) }],
     ['an unknown currency', { ...asked, currency: 'zzz' }],
     ['a currency in mixed letters', { ...asked, currency: 'Usd' }],

@@ -77,6 +77,13 @@ export async function balanceOf(sandbox: Api, user: string, currency = 'USD'): P
   return users.find(({ id }) => id === user)?.balances[currency] ?? '0.00'
 }
 
+/** The same in minor units, to reckon with: no float ever holds money, not here either. */
+export async function centsOf(sandbox: Api, user: string, currency = 'USD'): Promise<number> {
+  const [whole = '', decimals = ''] = (await balanceOf(sandbox, user, currency)).split('.')
+  expect([whole, decimals]).toEqual([expect.stringMatching(/^-?\d+$/), expect.stringMatching(/^\d\d$/)])
+  return Number(whole + decimals)
+}
+
 interface Users {
   readonly users: readonly { readonly id: string; readonly balances: Readonly<Record<string, string>> }[]
 }

@@ -2,7 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { idempotentFetch } from 'hapax/client'
 import { beforeAll, expect, test } from 'vitest'
 import { recordsOf } from './database.js'
-import { balanceOf, buyer, get, order, orderAfter, post, topup, withdrawal } from './marketplace-client.js'
+import {
+  balanceOf,
+  buyer,
+  disputedOrder,
+  get,
+  order,
+  orderAfter,
+  post,
+  topup,
+  withdrawal,
+} from './marketplace-client.js'
 import { type Answer, acme, ask, globex } from './payment-client.js'
 import { ledger } from './providers-process.js'
 import type { SandboxProcess } from './sandbox-process.js'
@@ -201,6 +211,19 @@ test('a POST that has nothing to say may send no body, an empty one, or an empty
     const { status } = await ask(sandbox, `/orders/${id}/reserve`, { method: 'POST', headers, ...init })
     expect([init, status]).toEqual([init, 200])
   }
+})
+
+test('a body that is no object is a 400 also where nothing has to be said, and its key is free afterwards', async () => {
+  const { disputeId, orderId } = await disputedOrder(sandbox)
+  const { id: withdrawalId } = (await post(sandbox, '/withdrawals', { body: withdrawal })).json
+  const key = randomUUID()
+  const steps = ['reserve', 'escrow', 'escrow/fund', 'release', 'refund', 'disputes'].map(
+    (step) => `orders/${orderId}/${step}`,
+  )
+  for (const path of [...steps, `disputes/${disputeId}/resolve`, `withdrawals/${withdrawalId}/commit`])
+    for (const body of [[1], 'text', 7, true])
+      expectRefused(await post(sandbox, `/${path}`, { key, body }), 400, 'REQUEST_INVALID')
+  expect(recordsOf(sandbox.dataDir, key)).toEqual([])
 })
 
 test('lists are paged, the newest first, and show nothing of another tenant', async () => {

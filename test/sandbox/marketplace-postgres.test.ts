@@ -4,6 +4,7 @@ import { onPostgres } from '../support/on-postgres.js'
 import {
   balanceOf,
   buyer,
+  centsOf,
   disputedOrder,
   escrowCalls,
   expectBalanced,
@@ -53,7 +54,7 @@ onPostgres('two nodes of the marketplace', () => {
     const ids = new Set(created.map(({ json }) => String(json.id)))
     expect(ids.size).toBe(1)
     const [id = ''] = ids
-    const before = [Number(await balanceOf(nodes[0], buyer)), Number(await balanceOf(nodes[0], seller))]
+    const before = [await centsOf(nodes[0], buyer), await centsOf(nodes[0], seller)]
     for (const step of ['reserve', 'escrow', 'escrow/fund', 'release']) {
       for (const { status } of await atOnce(`/orders/${id}/${step}`)) expect([step, status < 300]).toEqual([step, true])
       await expectBalanced(nodes[1])
@@ -61,8 +62,8 @@ onPostgres('two nodes of the marketplace', () => {
     }
     expect((await get(nodes[1], `/orders/${id}`)).json.status).toBe('RELEASED')
     expect(await escrowCalls(nodes[0], id)).toEqual({ create: 1, fund: 1, release: 1 })
-    const after = [Number(await balanceOf(nodes[0], buyer)), Number(await balanceOf(nodes[0], seller))]
-    expect(after).toEqual([(before[0] ?? 0) - 100, (before[1] ?? 0) + 100])
+    const after = [await centsOf(nodes[0], buyer), await centsOf(nodes[0], seller)]
+    expect(after).toEqual([(before[0] ?? 0) - 10_000, (before[1] ?? 0) + 10_000])
   })
 
   test('run one key once between them, and give everybody the one answer', async () => {
@@ -87,26 +88,26 @@ onPostgres('two nodes of the marketplace', () => {
   })
 
   test('credit a top-up once, by a webhook or by refreshing, and send a withdrawal once', async () => {
-    const before = Number(await balanceOf(nodes[0], buyer))
+    const before = await centsOf(nodes[0], buyer)
     const { id } = (await post(nodes[0], '/topups', { body: topup })).json
     for (const { status } of await atOnce(`/topups/${id}/refresh`)) expect(status).toBe(200)
     await untilStatus(nodes[1], `/topups/${id}`, 'CONFIRMED')
-    expect(Number(await balanceOf(nodes[1], buyer)) - before).toBeCloseTo(25, 5)
+    expect((await centsOf(nodes[1], buyer)) - before).toBe(2_500)
 
     const out = (await post(nodes[1], '/withdrawals', { body: withdrawal })).json.id
     await atOnce(`/withdrawals/${out}/commit`)
     for (const { status } of await atOnce(`/withdrawals/${out}/refresh`)) expect(status).toBe(200)
     await until(async () => expect((await get(nodes[0], `/withdrawals/${out}`)).json.status).toBe('COMPLETED'))
     expect(await payments(nodes[0], out)).toHaveLength(1)
-    expect(Number(await balanceOf(nodes[1], buyer)) - before).toBeCloseTo(15, 5)
+    expect((await centsOf(nodes[1], buyer)) - before).toBe(1_500)
   })
 
   test('spend no more than there is', async () => {
     const body = { ...withdrawal, user_id: seller, amount: '4000.00' }
-    const has = Number(await balanceOf(nodes[0], seller))
+    const has = await centsOf(nodes[0], seller)
     const taken = (await atOnce('/withdrawals', { body })).filter(({ status }) => status === 201)
-    expect(taken).toHaveLength(Math.floor(has / 4_000))
-    expect(Number(await balanceOf(nodes[0], seller))).toBeCloseTo(has % 4_000, 5)
+    expect(taken).toHaveLength(Math.floor(has / 400_000))
+    expect(await centsOf(nodes[0], seller)).toBe(has % 400_000)
   })
 
   test('have balances that are the sums of their entries', async () => {

@@ -1,8 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import {
-  balanceOf,
   buyer,
+  centsOf,
   expectBalanced,
   get,
   orderAfter,
@@ -72,7 +72,7 @@ function confirmed(id: string, reference: unknown): string {
 
 test('of twenty deliveries of one event at once one is processed, and the user is credited once', async () => {
   await sendEventsTo(nowhere)
-  const before = Number(await balanceOf(sandbox, buyer))
+  const before = await centsOf(sandbox, buyer)
   const { id } = (await post(sandbox, '/topups', { body: topup })).json
   const event = `evt_${randomUUID()}`
   const body = confirmed(event, id)
@@ -80,12 +80,12 @@ test('of twenty deliveries of one event at once one is processed, and the user i
   expect(replies.filter((reply) => reply.body === ok.body)).toEqual([ok])
   expect(replies.filter((reply) => reply.body === duplicate.body)).toHaveLength(19)
   expect((await get(sandbox, `/topups/${id}`)).json.status).toBe('CONFIRMED')
-  expect(Number(await balanceOf(sandbox, buyer)) - before).toBeCloseTo(25, 5)
+  expect((await centsOf(sandbox, buyer)) - before).toBe(2_500)
 
   // Another event that says the same changes nothing either.
   const another = `evt_${randomUUID()}`
   expect(await asAirtm(another, confirmed(another, id))).toEqual(ok)
-  expect(Number(await balanceOf(sandbox, buyer)) - before).toBeCloseTo(25, 5)
+  expect((await centsOf(sandbox, buyer)) - before).toBe(2_500)
 })
 
 test('what is not signed, badly, or long ago, is a 401 and changes nothing', async () => {
@@ -137,12 +137,12 @@ test('every event that the partners send by themselves is taken at once', async 
 
 test('where no webhook comes, a refresh asks Airtm, and ten of them at once credit the user once', async () => {
   await sendEventsTo(nowhere)
-  const before = Number(await balanceOf(sandbox, buyer))
+  const before = await centsOf(sandbox, buyer)
   const { id } = (await post(sandbox, '/topups', { body: topup })).json
   const refresh = () => post(sandbox, `/topups/${id}/refresh`, { key: 'none' })
   for (const { status } of await Promise.all(Array.from({ length: 10 }, refresh))) expect(status).toBe(200)
   await until(async () => expect((await refresh()).json.status).toBe('CONFIRMED'))
-  expect(Number(await balanceOf(sandbox, buyer)) - before).toBeCloseTo(25, 5)
+  expect((await centsOf(sandbox, buyer)) - before).toBe(2_500)
   await sendEventsTo([`${sandbox.url}/webhooks/airtm`])
 
   const out = (await post(sandbox, '/withdrawals', { body: withdrawal })).json.id

@@ -15,7 +15,7 @@ const payment: Payment = {
   id: 'pay_1',
   tenant: 'acme',
   customerId: 'cus_1',
-  amountCents: Number.MAX_SAFE_INTEGER,
+  amountCents: 99_999_999_999,
   currency: 'KRW',
   metadata: { z: 'last first', a: '\0', emoji: '🦜' },
   status: 'created',

@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type IdempotentFetch, idempotentFetch, newKey } from 'hapax/client'
 import type { SandboxProcess } from './sandbox-process.js'
 
@@ -13,6 +12,7 @@ export interface Told {
   readonly rides: { readonly id: string; readonly amountCents: number }[]
   readonly payments: { readonly id: string; readonly amountCents: number }[]
   readonly topups: { readonly tenant: Tenant; readonly id: string }[]
+  readonly withdrawals: { readonly tenant: Tenant; readonly id: string }[]
   /** Those that were released, and those that were disputed and refunded. */
   readonly released: { readonly tenant: Tenant; readonly id: string; readonly escrowId: string }[]
   readonly disputed: { readonly id: string; readonly escrowId: string; readonly disputeId: string }[]
@@ -21,7 +21,7 @@ export interface Told {
 }
 
 export function nothingTold(): Told {
-  return { rides: [], payments: [], topups: [], released: [], disputed: [], brokenOff: 0 }
+  return { rides: [], payments: [], topups: [], withdrawals: [], released: [], disputed: [], brokenOff: 0 }
 }
 
 /** Whoever is at it: what it does, and the address, the tenant and the ear that it has. */
@@ -32,47 +32,43 @@ interface Client {
   readonly send: IdempotentFetch
 }
 
-const kinds = [inTurn(ride), inTurn(release), inTurn(dispute), doubtful(pay), doubtful(topUp)] as const
+export const kinds = {
+  rides: inTurn(ride),
+  released: inTurn(release),
+  disputed: inTurn(dispute),
+  payments: doubtful(pay),
+  topups: doubtful(topUp),
+  withdrawals: doubtful(withdraw),
+} as const
 
-/** When clients stop: those that may be in doubt begin nothing doubtful any more, and nobody begins anything. */
-export interface Ends {
-  readonly doubts: AbortSignal
-  readonly all: AbortSignal
-}
-
-/** So many clients, of all kinds and of both tenants, until they are told that it is over. */
-export async function keepBusy({ url }: SandboxProcess, clients: number, told: Told, ends: Ends): Promise<void> {
-  const send = patient(({ status, error }) => {
-    if (status === undefined && !wasRefused(error)) told.brokenOff++
-  })
+/** So many clients, of all kinds and of both tenants, until they are told that it is over and have ended what they began. */
+export async function keepBusy({ url }: SandboxProcess, clients: number, told: Told, over: AbortSignal): Promise<void> {
+  const all = Object.values(kinds)
   await Promise.all(
     Array.from({ length: clients }, async (_, number) => {
-      const tenant = tenants[Math.floor(number / kinds.length) % tenants.length] ?? 'acme'
-      await kinds[number % kinds.length]?.({ url, tenant, told, send }, ends)
+      const tenant = tenants[Math.floor(number / all.length) % tenants.length] ?? 'acme'
+      // Each with a budget of its own: while nobody listens, that of one for all would be spent within seconds.
+      const send = patient(({ status, error }) => {
+        if (status === undefined && !wasRefused(error)) told.brokenOff++
+      })
+      await all[number % all.length]?.({ url, tenant, told, send }, over)
     }),
   )
 }
 
 /** One after the other. */
 function inTurn(once: (client: Client) => Promise<void>) {
-  return async (client: Client, { all }: Ends): Promise<void> => {
-    while (!all.aborted) await once(client)
+  return async (client: Client, over: AbortSignal): Promise<void> => {
+    while (!over.aborted) await once(client)
   }
 }
 
-/** What a kill leaves in doubt takes its time, so that these do not wait for the one before. Afterwards they ride. */
+/** What a kill leaves in doubt takes its time, so that such a client has more than one under way. */
 function doubtful(once: (client: Client) => Promise<void>) {
-  return async (client: Client, ends: Ends): Promise<void> => {
-    const begun: Promise<void>[] = []
-    while (!ends.doubts.aborted) {
-      begun.push(once(client))
-      await delay(everyMs, undefined, { signal: ends.doubts }).catch(() => undefined)
-    }
-    await Promise.all([...begun, inTurn(ride)(client, ends)])
+  return async (client: Client, over: AbortSignal): Promise<void> => {
+    await Promise.all(Array.from({ length: 3 }, () => inTurn(once)(client, over)))
   }
 }
-
-const everyMs = 1_500
 
 type OnAttempt = NonNullable<NonNullable<Parameters<typeof idempotentFetch>[0]>['onAttempt']>
 
@@ -81,7 +77,7 @@ export function patient(onAttempt: OnAttempt = () => {}): IdempotentFetch {
     deadline: '5m',
     attemptTimeout: '20s',
     attempts: 10_000,
-    backoff: { first: '20ms', max: '500ms' },
+    backoff: { first: '20ms', max: '300ms' },
     budget: { most: 10_000, share: 1 },
     onAttempt,
   })
@@ -116,6 +112,16 @@ async function topUp({ told, ...client }: Client): Promise<void> {
   const [user_id] = usersOf[tenant]
   const { id } = await posted(client, '/topups', { user_id, amount: '2.00', currency: 'USD' })
   told.topups.push({ tenant, id })
+}
+
+/** Sets money aside, and has Airtm send it: the first rolls back with its transaction, the second may be in doubt. */
+async function withdraw({ told, ...client }: Client): Promise<void> {
+  const { tenant } = client
+  const [, user_id] = usersOf[tenant]
+  const sum = { user_id, amount: '3.00', currency: 'USD', destination: { ref: 'acc_1' } }
+  const { id } = await posted(client, '/withdrawals', sum)
+  await posted(client, `/withdrawals/${id}/commit`, {})
+  told.withdrawals.push({ tenant, id })
 }
 
 async function release({ told, ...client }: Client): Promise<void> {

@@ -10,24 +10,29 @@ export type Totals = Awaited<ReturnType<typeof totalsOf>>
 export async function totalsOf({ url }: SandboxProcess) {
   const charges = await ledgerOf(url, 'card', 'charge')
   const escrows = (operation: string) => ledgerOf(url, 'trustless-work', operation)
-  // Airtm says by a webhook that money is there, and says it again until it is heard.
-  const topups = await vi.waitFor(
-    async () => {
-      const ids = await idsOf(url, 'topups')
-      expect(ids.get('PENDING') ?? []).toEqual([])
-      return ids
-    },
-    { timeout: 60_000, interval: 500 },
-  )
+  // Airtm says by a webhook that money is there, or has gone, and says it again until it is heard.
+  const heard = (kind: Kind, open: string) =>
+    vi.waitFor(
+      async () => {
+        const ids = await idsOf(url, kind)
+        expect(ids.get(open) ?? []).toEqual([])
+        return ids
+      },
+      { timeout: 60_000, interval: 500 },
+    )
+  const topups = await heard('topups', 'PENDING')
+  const withdrawals = await heard('withdrawals', 'PROCESSING')
   return {
     rides: await idsOf(url, 'rides'),
     payments: await idsOf(url, 'payments'),
     orders: await idsOf(url, 'orders'),
     disputes: await idsOf(url, 'disputes'),
     topups,
+    withdrawals,
     charged: charges.map(({ reference }) => reference),
     chargedCents: charges.reduce((sum, { amount }) => sum + Number(amount), 0),
     paidIn: (await ledgerOf(url, 'airtm', 'payin')).map(({ reference }) => reference),
+    paidOut: (await ledgerOf(url, 'airtm', 'payout')).map(({ reference }) => reference),
     escrows: {
       create: await escrows('create'),
       fund: await escrows('fund'),
@@ -53,7 +58,7 @@ async function ledgerOf(url: string, provider: string, operation: string): Promi
   return json.entries
 }
 
-type Kind = 'rides' | 'payments' | 'orders' | 'disputes' | 'topups'
+type Kind = 'rides' | 'payments' | 'orders' | 'disputes' | 'topups' | 'withdrawals'
 
 /** Of all tenants, page by page, by status: a half-done one must not hide. */
 async function idsOf(url: string, kind: Kind): Promise<ReadonlyMap<string, readonly string[]>> {

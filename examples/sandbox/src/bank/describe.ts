@@ -1,9 +1,10 @@
 import { currencyInAnyCase } from '../money/currencies.js'
 import { cents, id, object, oneOf, ref, type System, text, time } from '../openapi/described.js'
+import { amountInDigits } from './withdrawal-request.js'
 
 const currency = currencyInAnyCase
 const description = { type: 'string', maxLength: 255 }
-const amount = { anyOf: [cents, { type: 'string', pattern: '^[1-9]\\d{0,15}$' }] }
+const amount = { anyOf: [cents, { type: 'string', pattern: amountInDigits.source }] }
 
 export const bank: System = {
   name: 'Bank withdrawals',

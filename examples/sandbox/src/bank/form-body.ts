@@ -1,21 +1,38 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FingerprintStrategy } from 'hapax'
 import { mediaTypeUnsupported, Problem } from '../web/problem.js'
 
-const mediaType = 'application/x-www-form-urlencoded'
+const formType = 'application/x-www-form-urlencoded'
 
-/** The paths of this app read what a form, or `curl -d`, sends, besides JSON. Each field may be there once. */
+/** The paths of this app read what a form, or `curl -d`, sends, besides JSON. */
 export function readFormsToo(app: FastifyInstance): void {
-  app.addContentTypeParser(mediaType, { parseAs: 'string' }, async (request: FastifyRequest, text: string) => {
+  app.addContentTypeParser(formType, { parseAs: 'string' }, async (request: FastifyRequest, text: string) => {
     if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') throw mediaTypeUnsupported()
-    const fields = new Map<string, string>()
-    for (const pair of text.split('&').filter((part) => part !== '')) {
-      const [name, value] = [...pair.split('=', 1), pair.slice(pair.indexOf('=') + 1)].map(decoded)
-      if (name === undefined || value === undefined || !pair.includes('=') || fields.has(name))
-        throw notAForm('Send each field once, as name=value.')
-      fields.set(name, value)
-    }
-    return Object.fromEntries(fields)
+    return Object.fromEntries(fieldsIn(text))
   })
+}
+
+/** Each field may be there once, and so their order says nothing: in whatever order they come, it is the same request. */
+export const fieldsInAnyOrder: FingerprintStrategy = {
+  kind: 'own',
+  id: 'fields-in-any-order',
+  of({ mediaType = '', body }) {
+    const text = new TextDecoder().decode(body)
+    const isForm = mediaType.trimStart().toLowerCase().startsWith(formType)
+    const fields = isForm ? [...fieldsIn(text)] : Object.entries(JSON.parse(text))
+    return JSON.stringify(fields.sort(([one], [other]) => (one < other ? -1 : 1)))
+  },
+}
+
+function fieldsIn(form: string): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>()
+  for (const pair of form.split('&').filter((part) => part !== '')) {
+    const [name, value] = [...pair.split('=', 1), pair.slice(pair.indexOf('=') + 1)].map(decoded)
+    if (name === undefined || value === undefined || !pair.includes('=') || fields.has(name))
+      throw notAForm('Send each field once, as name=value.')
+    fields.set(name, value)
+  }
+  return fields
 }
 
 function decoded(text: string): string {

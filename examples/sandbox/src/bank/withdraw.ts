@@ -5,6 +5,7 @@ import type { Sandbox } from '../sandbox.js'
 import { tenantOf } from '../web/tenant.js'
 import { bodyLimit } from '../web/web-app.js'
 import { authenticateClient } from './bank-client.js'
+import { fieldsInAnyOrder } from './form-body.js'
 import { withdrawalNow } from './show-withdrawal.js'
 import { readWithdrawal, type WithdrawalRequest } from './withdrawal-request.js'
 import { insertWithdrawal, newWithdrawal, shownWithdrawal } from './withdrawals.js'
@@ -16,10 +17,13 @@ import { insertWithdrawal, newWithdrawal, shownWithdrawal } from './withdrawals.
 export function withdraw({ hapax, database, lease }: Sandbox): RouteShorthandOptionsWithHandler {
   // All that the handler does is one commit. A crash rolls it back, so that a retry may simply run.
   const policy = { name: 'bank.withdraw', retention: '24h', lease, onCrash: 'retry' } as const
+  // What was kept before forms were compared by their fields is compared as it was.
+  const fingerprint = { strategy: fieldsInAnyOrder, formerly: [{ kind: 'whole' }] } as const
   return guard(
     hapax,
     {
       ...policy,
+      fingerprint,
       profile: profiles.finastra,
       scope: tenantOf,
       methods: ['POST'],

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { chargedCurrencies, isCurrencyInAnyCase } from '../money/currencies.js'
-import { invalid, isAmount, isObject, isText, mostAmount } from '../web/fields.js'
+import { amountRange, invalid, isAmount, isObject, isText } from '../web/fields.js'
 
 /** What a client of the bank asks for. */
 export interface WithdrawalRequest {
@@ -22,7 +22,7 @@ function withdrawalRequestOf(body: unknown): WithdrawalRequest {
   if (!isObject(body)) throw invalid('The body must be a form, or a JSON object.')
   const { currency, description = '', customer } = body
   const amount = numberIn(body.amount)
-  if (!isAmount(amount)) throw invalid(`amount must be a whole number from 1 to ${mostAmount}.`)
+  if (!isAmount(amount)) throw invalid(`amount must be ${amountRange}.`)
   if (!isCurrencyInAnyCase(currency)) throw invalid(`currency must be one of ${chargedCurrencies.join(', ')}.`)
   if (description !== '' && !isText(description, most.descriptionLength))
     throw invalid(`description must be a text of at most ${most.descriptionLength} characters.`)
@@ -31,7 +31,9 @@ function withdrawalRequestOf(body: unknown): WithdrawalRequest {
   return { amount, currency, description: String(description), customer }
 }
 
-/** A form has texts only. */
+/** A form has texts only. These have as many digits as the largest amount. */
+export const amountInDigits = /^[1-9]\d{0,10}$/
+
 function numberIn(amount: unknown): unknown {
-  return typeof amount === 'string' && /^[1-9]\d{0,15}$/.test(amount) ? Number(amount) : amount
+  return typeof amount === 'string' && amountInDigits.test(amount) ? Number(amount) : amount
 }

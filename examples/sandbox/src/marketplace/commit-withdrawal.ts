@@ -3,9 +3,11 @@ import { amountOf } from '../money/amounts.js'
 import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { notFound } from '../web/fields.js'
-import { guarded, idIn, inPhases, isNew, type Route } from './guarding.js'
-import { conflict, keptReply } from './problems.js'
+import { guarded, idIn, inPhases, type Route } from './guarding.js'
+import { conflict } from './problems.js'
 import { heard, refusedReply } from './refusals.js'
+import { emptyBodyOf } from './requests.js'
+import { taken } from './taking.js'
 import {
   changeWithdrawal,
   endWithdrawal,
@@ -19,25 +21,22 @@ import {
 export function commitWithdrawal(sandbox: Sandbox, { airtm }: Partners): Route {
   const { hapax, database } = sandbox
   const options = inPhases(sandbox, { retention: '24h', compared: [] })
+  const look = async (name: WithdrawalName) => asItStands(await theWithdrawal(rowsOf(database), name))
   const operation = hapax.operation('withdrawals.commit', options, async (work, name: WithdrawalName) => {
     const { withdrawalId } = name
-    if (isNew(work)) {
-      const seen = await theWithdrawal(rowsOf(database), name)
-      if (seen.status === 'CANCELLED') throw cancelled()
-      if (seen.status !== 'CREATED') return { status: 200, body: shownWithdrawal(seen) }
-    }
-    const payout = await work.transaction('withdrawal_committed', async ({ tx }) => {
-      const taken = await changeWithdrawal(rowsIn(database, tx), withdrawalId, ['CREATED'], { status: 'COMMITTED' })
-      if (taken === undefined) return null
-      const { amount, currency, destination } = taken
-      return { amount: amountOf(amount), currency, destination, reference: withdrawalId }
+    const payout = await taken(sandbox, work, {
+      phase: 'withdrawal_committed',
+      look: () => look(name),
+      async take(rows) {
+        const mine = await changeWithdrawal(rows, withdrawalId, ['CREATED'], { status: 'COMMITTED' })
+        if (mine === undefined) return undefined
+        const { amount, currency, destination } = mine
+        return { amount: amountOf(amount), currency, destination, reference: withdrawalId }
+      },
     })
-    if (payout === null) {
-      const seen = await theWithdrawal(rowsOf(database), name)
-      return seen.status === 'CANCELLED' ? keptReply(cancelled()) : { status: 200, body: shownWithdrawal(seen) }
-    }
+    if (payout.kind === 'there') return payout.reply
     const keep = (key: string) => changeWithdrawal(rowsOf(database), withdrawalId, ['COMMITTED'], { partner_key: key })
-    const sent = await heard(work.call('payout_created', airtm.payout(payout, keep)))
+    const sent = await heard(work.call('payout_created', airtm.payout(payout.by, keep)))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
       if (sent.kind === 'refused') {
@@ -51,15 +50,21 @@ export function commitWithdrawal(sandbox: Sandbox, { airtm }: Partners): Route {
       return { status: 200, body: shownWithdrawal({ ...withdrawal, status: 'PROCESSING' }) }
     })
   })
-  return guarded(sandbox, operation, async (request) => {
-    const name = { tenant: request.tenant, withdrawalId: idIn(request) }
-    if ((await findWithdrawal(rowsOf(database), name)) === undefined) throw notFound('withdrawal')
-    return name
+  return guarded(sandbox, operation, {
+    async read(request) {
+      emptyBodyOf(request.body)
+      const name = { tenant: request.tenant, withdrawalId: idIn(request) }
+      if ((await findWithdrawal(rowsOf(database), name)) === undefined) throw notFound('withdrawal')
+      return name
+    },
+    look,
   })
 }
 
-function cancelled() {
-  return conflict('withdrawal_cancelled', 'The withdrawal was cancelled, and its money is its owner’s again.')
+function asItStands(withdrawal: Withdrawal) {
+  if (withdrawal.status === 'CANCELLED')
+    throw conflict('withdrawal_cancelled', 'The withdrawal was cancelled, and its money is its owner’s again.')
+  return withdrawal.status === 'CREATED' ? undefined : { status: 200, body: shownWithdrawal(withdrawal) }
 }
 
 async function theWithdrawal(rows: Rows, name: WithdrawalName): Promise<Withdrawal> {

@@ -27,10 +27,12 @@ export function createOrder(sandbox: Sandbox): Route {
       return { status: 200, body: shownOrder(await sameOrder(rows, input)) }
     }),
   )
-  return guarded(sandbox, operation, async ({ tenant, body }) => {
-    const asked = orderRequestOf(body)
-    await requireUsers(sandbox, tenant, asked.buyerId, asked.sellerId)
-    return { tenant, ...asked }
+  return guarded(sandbox, operation, {
+    async read({ tenant, body }) {
+      const asked = orderRequestOf(body)
+      await requireUsers(sandbox, tenant, asked.buyerId, asked.sellerId)
+      return { tenant, ...asked }
+    },
   })
 }
 

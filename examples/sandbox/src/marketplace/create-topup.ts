@@ -37,9 +37,11 @@ export function createTopup(sandbox: Sandbox, { airtm }: Partners): Route {
       return { status: 201, headers: { Location: `/topups/${reference}` }, body }
     })
   })
-  return guarded(sandbox, operation, async ({ tenant, body }) => {
-    const asked = topupRequestOf(body)
-    await requireUsers(sandbox, tenant, asked.userId)
-    return { tenant, ...asked }
+  return guarded(sandbox, operation, {
+    async read({ tenant, body }) {
+      const asked = topupRequestOf(body)
+      await requireUsers(sandbox, tenant, asked.userId)
+      return { tenant, ...asked }
+    },
   })
 }

@@ -26,9 +26,11 @@ export function createWithdrawal(sandbox: Sandbox): Route {
       return { status: 201, headers: { Location: `/withdrawals/${id}` }, body: shownWithdrawal(withdrawal) }
     }),
   )
-  return guarded(sandbox, operation, async ({ tenant, body }) => {
-    const asked = withdrawalRequestOf(body)
-    await requireUsers(sandbox, tenant, asked.userId)
-    return { tenant, ...asked }
+  return guarded(sandbox, operation, {
+    async read({ tenant, body }) {
+      const asked = withdrawalRequestOf(body)
+      await requireUsers(sandbox, tenant, asked.userId)
+      return { tenant, ...asked }
+    },
   })
 }

@@ -2,11 +2,12 @@ import { type Rows, rowsIn } from '../database/database.js'
 import { transfer } from '../money/ledger.js'
 import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
-import { guarded, inPhases, isNew, type Route } from './guarding.js'
-import { beaten, orderNamed, quietOrder, requireStatus, requireUndisputed } from './looking.js'
-import { leaveOrder, type Order, type OrderName, type OrderStep, shownOrder, takeOrder } from './orders.js'
+import { guarded, inPhases, type Route } from './guarding.js'
+import { atFirstSight, onlyOrderNamed, quietOrder, requireStatus, requireUndisputed } from './looking.js'
+import { leaveOrder, type Order, type OrderName, shownOrder, takeOrder } from './orders.js'
 import { heard, refusedReply } from './refusals.js'
 import type { Decision } from './requests.js'
+import { taken } from './taking.js'
 
 /** How an order ends: its money goes to the seller, or back to the buyer. */
 const endings = {
@@ -18,22 +19,23 @@ const endings = {
 export function endOrder(sandbox: Sandbox, { trustlessWork }: Partners, decision: Decision): Route {
   const { hapax, database } = sandbox
   const options = inPhases(sandbox, { retention: '7d', compared: [] })
-  const operation = hapax.operation(`orders.${decision}`, options, async (work, name: OrderStep) => {
-    if (isNew(work)) {
-      const order = await quietOrder(sandbox, name)
-      if (order.status === endings[decision].status) return { status: 200, body: shownOrder(order) }
-      requireStatus(order, 'ESCROW_FUNDED')
-      requireUndisputed(order)
-    }
-    const escrowId = await work.transaction(`${decision}_begun`, async ({ tx }) => {
-      const changes = { moving: decision, where: 'undisputed' } as const
-      const order = await takeOrder(rowsIn(database, tx), name, { from: 'ESCROW_FUNDED', ...changes })
-      return order?.partnerEscrowId ?? null
+  const asItStands = (order: Order) => {
+    if (order.status === endings[decision].status) return { status: 200, body: shownOrder(order) }
+    requireStatus(order, 'ESCROW_FUNDED')
+    requireUndisputed(order)
+    return undefined
+  }
+  const operation = hapax.operation(`orders.${decision}`, options, async (work, name: OrderName) => {
+    const order = await taken(sandbox, work, {
+      phase: `${decision}_begun`,
+      look: async (patience) => asItStands(await quietOrder(sandbox, name, patience)),
+      async take(rows) {
+        const changes = { moving: decision, where: 'undisputed' } as const
+        return (await takeOrder(rows, name, { from: 'ESCROW_FUNDED', ...changes }))?.partnerEscrowId ?? undefined
+      },
     })
-    if (escrowId === null) {
-      return beaten(sandbox, name, { from: 'ESCROW_FUNDED', to: endings[decision].status })
-    }
-    const ended = await heard(work.call(`${decision}_done`, trustlessWork.move(escrowId, decision)))
+    if (order.kind === 'there') return order.reply
+    const ended = await heard(work.call(`${decision}_done`, trustlessWork.move(order.by, decision)))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
       if (ended.kind === 'refused') {
@@ -43,7 +45,7 @@ export function endOrder(sandbox: Sandbox, { trustlessWork }: Partners, decision
       return { status: 200, body: shownOrder(await writeEnd(rows, name, decision)) }
     })
   })
-  return guarded(sandbox, operation, (request) => orderNamed(sandbox, request))
+  return guarded(sandbox, operation, { read: onlyOrderNamed(sandbox), look: atFirstSight(sandbox, asItStands) })
 }
 
 /** The order ends and its money goes on, in the transaction of whoever decided that. */

@@ -1,5 +1,14 @@
 import type { FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify'
-import { type Duration, type FingerprintSource, type Operation, type OperationOptions, profiles } from 'hapax'
+import {
+  type Duration,
+  type FingerprintSource,
+  type IdempotencyKey,
+  type Operation,
+  type OperationOptions,
+  parseKeyHeader,
+  profiles,
+  scopeOf,
+} from 'hapax'
 import { guard } from 'hapax/fastify'
 import type { Transaction } from '../database/database.js'
 import { patienceOf } from '../partners/patience.js'
@@ -57,23 +66,23 @@ function memberAt(body: unknown, path: string): unknown {
   return path.split('.').reduce((value, name) => (isObject(value) ? (value[name] ?? null) : null), body)
 }
 
-/** Whether nothing of an operation is on record yet: only then it is for its handler to say whether it may begin. */
-export function isNew(work: { readonly recoveryPoint: string }): boolean {
-  return work.recoveryPoint === 'started'
+/** What comes before the key is reserved. */
+interface Before<Input> {
+  /** Makes the operation's input of a request, or refuses it: on a retry too. */
+  read(request: FastifyRequest): Promise<Input>
+  /** Looks whether it may begin as things stand, and throws a problem where it may not. */
+  readonly look?: (input: Input) => Promise<unknown>
 }
 
-/**
- * A POST that is bound to an operation. `read` makes the operation's input of a request, or refuses it: before the key is
- * looked at, so that nothing is reserved and nothing is stored.
- */
+/** A POST that is bound to an operation. What is refused before the key is reserved leaves nothing behind. */
 export function guarded<Input>(
-  { hapax }: Sandbox,
+  sandbox: Sandbox,
   operation: Operation<Transaction, Input>,
-  read: (request: FastifyRequest) => Promise<Input>,
+  { read, look = async () => {} }: Before<Input>,
 ): Route {
   const inputs = new WeakMap<FastifyRequest, Input>()
   return guard(
-    hapax,
+    sandbox.hapax,
     {
       operation,
       scope: tenantOf,
@@ -85,7 +94,9 @@ export function guarded<Input>(
     {
       onRequest: authenticate,
       async preValidation(request) {
-        inputs.set(request, await read(request))
+        const input = await read(request)
+        inputs.set(request, input)
+        await look(input).catch((refusal: unknown) => refuseNew(sandbox, request, refusal))
       },
       errorHandler: answerError,
       config: { emptyBody: 'allowed' },
@@ -93,9 +104,25 @@ export function guarded<Input>(
   )
 }
 
-/** The key as it was sent: whoever sends it again goes on with the request. */
-export function keyIn({ headers }: FastifyRequest): string {
-  return String(headers['idempotency-key'] ?? '')
+/**
+ * A key that is on record goes on: its retry is answered as its first request was, however things stand by now. They were
+ * looked at before this, so that where there is no record now, no request with this key had been answered then.
+ */
+async function refuseNew({ hapax }: Sandbox, request: FastifyRequest, refusal: unknown): Promise<void> {
+  if (!(refusal instanceof Problem)) throw refusal
+  const key = keyIn(request)
+  // What is wrong with a key is told first, by the guard.
+  if (key === undefined) return
+  if ((await hapax.find({ scope: scopeOf(tenantOf(request)), key })) === undefined) throw refusal
+}
+
+function keyIn({ raw }: FastifyRequest): IdempotencyKey | undefined {
+  const { header, key } = profiles.marketplace
+  try {
+    return parseKeyHeader(raw.headersDistinct[header], key)
+  } catch {
+    return undefined
+  }
 }
 
 export function idIn({ params }: FastifyRequest): string {

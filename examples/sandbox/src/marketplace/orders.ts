@@ -28,7 +28,6 @@ export interface Order {
   readonly clientOrderRef: string | null
   readonly status: OrderStatus
   readonly moving: Moving | null
-  readonly movingKey: string | null
   readonly escrowId: string | null
   /** `null` until Trustless Work has it: before that there is no escrow, only its name. */
   readonly partnerEscrowId: string | null
@@ -42,11 +41,6 @@ export interface Order {
 export interface OrderName {
   readonly tenant: string
   readonly orderId: string
-}
-
-/** A request about an order, by the key that it came with. */
-export interface OrderStep extends OrderName {
-  readonly key: string
 }
 
 export async function findOrder({ db, run }: Rows, { tenant, orderId }: OrderName): Promise<Order | undefined> {
@@ -68,13 +62,12 @@ export async function theOrder(rows: Rows, name: OrderName): Promise<Order> {
  */
 export async function takeOrder(
   rows: Rows,
-  { tenant, orderId, key }: OrderStep,
+  { tenant, orderId }: OrderName,
   { from, where, ...changes }: Taking,
 ): Promise<Order | undefined> {
-  const mine = changes.moving === undefined ? {} : { moving_key: key }
   const query = rows.db
     .updateTable('orders')
-    .set({ ...changes, ...mine, updated_at: new Date().toISOString() })
+    .set({ ...changes, updated_at: new Date().toISOString() })
     .where('tenant', '=', tenant)
     .where('id', '=', orderId)
     .where('status', '=', from)
@@ -94,7 +87,7 @@ interface Taking extends Changes {
 export async function leaveOrder(rows: Rows, { tenant, orderId }: OrderName, changes: Changes): Promise<Order> {
   const query = rows.db
     .updateTable('orders')
-    .set({ ...changes, moving: null, moving_key: null, updated_at: new Date().toISOString() })
+    .set({ ...changes, moving: null, updated_at: new Date().toISOString() })
     .where('tenant', '=', tenant)
     .where('id', '=', orderId)
     .returningAll()
@@ -151,7 +144,6 @@ export function orderOf(row: Row): Order {
     clientOrderRef: row.client_order_ref as string | null,
     status: row.status as OrderStatus,
     moving: row.moving as Moving | null,
-    movingKey: row.moving_key as string | null,
     escrowId: row.escrow_id as string | null,
     partnerEscrowId: row.partner_escrow_id as string | null,
     escrowCreatedAt: row.escrow_created_at as string | null,

@@ -56,9 +56,13 @@ export function withdrawalRequestOf(body: unknown): WithdrawalRequest {
   return { userId: idIn(members, 'user_id'), ...sumIn(members), destination: { ref } }
 }
 
-/** Whoever has nothing to say sends no body. */
+/** Whoever has nothing to say sends no body, or an object in which nothing is looked at. */
+export function emptyBodyOf(body: unknown): Fields {
+  return membersOf(body ?? {})
+}
+
 export function disputeRequestOf(body: unknown): DisputeRequest {
-  return { reason: textIn(membersOf(body ?? {}), 'reason', 1_000) }
+  return { reason: textIn(emptyBodyOf(body), 'reason', 1_000) }
 }
 
 export function decisionOf(body: unknown): Decision {

@@ -2,14 +2,14 @@ import { rowsIn } from '../database/database.js'
 import { transfer } from '../money/ledger.js'
 import type { Sandbox } from '../sandbox.js'
 import { guarded, inOneTransaction, type Route } from './guarding.js'
-import { orderNamed, requireOpen } from './looking.js'
-import { type OrderStep, shownOrder, takeOrder, theOrder } from './orders.js'
+import { atFirstSight, onlyOrderNamed, requireOpen } from './looking.js'
+import { type OrderName, shownOrder, takeOrder, theOrder } from './orders.js'
 
 /** POST /orders/{id}/reserve: sets the buyer's money aside. An order that has it set aside answers how it stands. */
 export function reserveOrder(sandbox: Sandbox): Route {
   const { hapax, database } = sandbox
   const options = inOneTransaction({ retention: '7d', compared: [] })
-  const operation = hapax.operation('orders.reserve', options, (work, name: OrderStep) =>
+  const operation = hapax.operation('orders.reserve', options, (work, name: OrderName) =>
     work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
       const order = await takeOrder(rows, name, { from: 'ORDER_CREATED', status: 'FUNDS_RESERVED' })
@@ -24,5 +24,5 @@ export function reserveOrder(sandbox: Sandbox): Route {
       return { status: 200, body: shownOrder(order) }
     }),
   )
-  return guarded(sandbox, operation, (request) => orderNamed(sandbox, request))
+  return guarded(sandbox, operation, { read: onlyOrderNamed(sandbox), look: atFirstSight(sandbox, requireOpen) })
 }

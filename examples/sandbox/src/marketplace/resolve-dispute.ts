@@ -2,16 +2,16 @@ import { rowsIn, rowsOf } from '../database/database.js'
 import type { Partners } from '../partners/partners.js'
 import type { Sandbox } from '../sandbox.js'
 import { notFound } from '../web/fields.js'
-import { type Dispute, type DisputeName, findDispute, resolveDispute, shownDispute, theDispute } from './disputes.js'
+import { type DisputeName, findDispute, resolveDispute, shownDispute, theDispute } from './disputes.js'
 import { writeEnd } from './end-order.js'
-import { guarded, idIn, inPhases, isNew, keyIn, type Route } from './guarding.js'
+import { guarded, idIn, inPhases, type Route } from './guarding.js'
 import { quietOrder } from './looking.js'
-import { leaveOrder, type OrderStep, takeOrder } from './orders.js'
-import { conflict, keptReply } from './problems.js'
+import { leaveOrder, type OrderName, takeOrder } from './orders.js'
 import { heard, refusedReply } from './refusals.js'
 import { type Decision, decisionOf } from './requests.js'
+import { taken } from './taking.js'
 
-interface Input extends OrderStep, DisputeName {
+interface Input extends OrderName, DisputeName {
   readonly decision: Decision
 }
 
@@ -21,20 +21,20 @@ export function decideDispute(sandbox: Sandbox, { trustlessWork }: Partners): Ro
   const options = inPhases(sandbox, { retention: 'forever', compared: [] })
   const operation = hapax.operation('disputes.resolve', options, async (work, input: Input) => {
     const { decision } = input
-    if (isNew(work)) {
-      await quietOrder(sandbox, input)
-      const dispute = await theDispute(rowsOf(database), input)
-      if (dispute.status === 'RESOLVED') return resolution(dispute)
-    }
-    const escrowId = await work.transaction('dispute_resolving', async ({ tx }) => {
-      const order = await takeOrder(rowsIn(database, tx), input, { from: 'ESCROW_FUNDED', moving: 'resolve' })
-      return order?.partnerEscrowId ?? null
+    const order = await taken(sandbox, work, {
+      phase: 'dispute_resolving',
+      async look(patience) {
+        await quietOrder(sandbox, input, patience)
+        const dispute = await theDispute(rowsOf(database), input)
+        return dispute.status === 'RESOLVED' ? { status: 200, body: shownDispute(dispute) } : undefined
+      },
+      async take(rows) {
+        const mine = await takeOrder(rows, input, { from: 'ESCROW_FUNDED', moving: 'resolve' })
+        return mine?.partnerEscrowId ?? undefined
+      },
     })
-    if (escrowId === null) {
-      await quietOrder(sandbox, input)
-      return resolution(await theDispute(rowsOf(database), input))
-    }
-    const resolved = await heard(work.call('dispute_resolved', trustlessWork.move(escrowId, 'resolve', { decision })))
+    if (order.kind === 'there') return order.reply
+    const resolved = await heard(work.call('dispute_resolved', trustlessWork.move(order.by, 'resolve', { decision })))
     return work.commit(async ({ tx }) => {
       const rows = rowsIn(database, tx)
       if (resolved.kind === 'refused') {
@@ -45,17 +45,13 @@ export function decideDispute(sandbox: Sandbox, { trustlessWork }: Partners): Ro
       return { status: 200, body: shownDispute(await resolveDispute(rows, input, decision)) }
     })
   })
-  return guarded(sandbox, operation, async (request) => {
-    const decision = decisionOf(request.body)
-    const name = { tenant: request.tenant, disputeId: idIn(request) }
-    const dispute = await findDispute(rowsOf(database), name)
-    if (dispute === undefined) throw notFound('dispute')
-    return { ...name, orderId: dispute.orderId, decision, key: keyIn(request) }
+  return guarded(sandbox, operation, {
+    async read(request) {
+      const decision = decisionOf(request.body)
+      const name = { tenant: request.tenant, disputeId: idIn(request) }
+      const dispute = await findDispute(rowsOf(database), name)
+      if (dispute === undefined) throw notFound('dispute')
+      return { ...name, orderId: dispute.orderId, decision }
+    },
   })
-}
-
-/** How it was resolved. Where the one who was first was refused by Trustless Work, it was not. */
-function resolution(dispute: Dispute) {
-  if (dispute.status === 'RESOLVED') return { status: 200, body: shownDispute(dispute) }
-  return keptReply(conflict('dispute_open', 'The dispute was not resolved. Send it again with a new key.'))
 }

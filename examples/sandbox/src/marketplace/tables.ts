@@ -13,8 +13,6 @@ export interface MarketplaceTables {
     status: string
     /** What a request is doing about it at Trustless Work right now. One at a time. */
     moving: string | null
-    /** The key of that request: whoever sends it again goes on with it. */
-    moving_key: string | null
     /** Ours, made before the escrow is. */
     escrow_id: string | null
     /** Theirs. */
@@ -85,7 +83,6 @@ function ordersTable(schema: SchemaModule): CompiledQuery {
       .addColumn('client_order_ref', 'text')
       .addColumn('status', 'text', (column) => column.notNull())
       .addColumn('moving', 'text')
-      .addColumn('moving_key', 'text')
       .addColumn('escrow_id', 'text')
       .addColumn('partner_escrow_id', 'text')
       .addColumn('escrow_created_at', 'text')

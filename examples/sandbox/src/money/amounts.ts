@@ -3,7 +3,10 @@
  * that this sandbox knows have two decimals each.
  */
 
-/** Nine digits before the point: what anybody here may ask for, and far from where a sum of them would overflow. */
+/** What anybody here may ask for, in minor units: far from where a sum of them would overflow, or a float be off. */
+export const mostAmount = 99_999_999_999
+
+/** Nine digits before the point, and two behind it: no more than that. */
 const syntax = /^(0|[1-9]\d{0,8})(?:\.(\d{1,2}))?$/
 
 /** How to write an amount, for whoever did not. */

@@ -1,3 +1,5 @@
+import { mostAmount } from '../money/amounts.js'
+
 /** What each system says of its routes, in a file beside them. `/openapi.json` is made of it, and of what guards them. */
 export interface System {
   readonly name: string
@@ -87,5 +89,5 @@ export function page(name: string, item: Schema): Schema {
 export const id: Schema = { type: 'string', pattern: '^[\\w-]{1,64}$' }
 export const time: Schema = { type: 'string', format: 'date-time' }
 /** In the smallest unit of its currency. */
-export const cents: Schema = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }
+export const cents: Schema = { type: 'integer', minimum: 1, maximum: mostAmount }
 export const free: Schema = { type: 'object' }

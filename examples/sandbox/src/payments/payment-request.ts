@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { type ChargedCurrency, chargedCurrencies, isChargedCurrency } from '../money/currencies.js'
-import { type Fields, invalid, isAmount, isObject, isText, mostAmount } from '../web/fields.js'
+import { amountRange, type Fields, invalid, isAmount, isObject, isText } from '../web/fields.js'
 
 /** What a client asks for. */
 export interface PaymentRequest {
@@ -26,7 +26,7 @@ function paymentRequestOf(body: unknown): PaymentRequest {
       `customerId must be a text of 1 to ${most.idLength} characters, not blank, without control characters.`,
     )
   }
-  if (!isAmount(amountCents)) throw invalid(`amountCents must be a whole number from 1 to ${mostAmount}.`)
+  if (!isAmount(amountCents)) throw invalid(`amountCents must be ${amountRange}.`)
   if (!isChargedCurrency(currency)) throw invalid(`currency must be one of ${chargedCurrencies.join(', ')}.`)
   if (!isMetadata(metadata)) {
     const { members, nameLength, valueLength } = most

@@ -1,5 +1,5 @@
 import { chargedCurrencies, isCurrencyInAnyCase } from '../money/currencies.js'
-import { type Fields, invalid, isAmount, isObject, isText, mostAmount } from '../web/fields.js'
+import { amountRange, type Fields, invalid, isAmount, isObject, isText } from '../web/fields.js'
 
 /** What a rider asks for. */
 export interface RideRequest {
@@ -24,7 +24,7 @@ export function rideRequestOf(body: unknown): RideRequest {
   if (!isObject(body)) throw invalid('The body must be a JSON object.')
   const { amountCents, currency, paymentMethod = anyCard } = body
   const [origin, destination] = [placeIn(body, 'origin'), placeIn(body, 'destination')]
-  if (!isAmount(amountCents)) throw invalid(`amountCents must be a whole number from 1 to ${mostAmount}.`)
+  if (!isAmount(amountCents)) throw invalid(`amountCents must be ${amountRange}.`)
   if (!isCurrencyInAnyCase(currency)) throw invalid(`currency must be one of ${chargedCurrencies.join(', ')}.`)
   if (!isText(paymentMethod, 100)) throw invalid('paymentMethod must be a text of 1 to 100 characters.')
   return { origin, destination, amountCents, currency, paymentMethod }

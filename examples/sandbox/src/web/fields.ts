@@ -1,3 +1,4 @@
+import { mostAmount } from '../money/amounts.js'
 import { Problem } from './problem.js'
 
 /** What bodies are made of: looked at before anything else is, and never mended. */
@@ -16,10 +17,10 @@ export function isText(value: unknown, longest: number): value is string {
 
 /** An amount in the smallest unit of its currency. */
 export function isAmount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= mostAmount
 }
 
-export const mostAmount = Number.MAX_SAFE_INTEGER
+export const amountRange = `a whole number from 1 to ${mostAmount}`
 
 /** A request that is not what the path asks for. Nothing is reserved, and nothing is stored. */
 export function invalid(detail: string): Problem {
