@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
+import { escrowCalls, orderAfter, post } from '../sandbox/marketplace-client.js'
 import { type Answer, pay, tea } from '../sandbox/payment-client.js'
 import { ledger, tell } from '../sandbox/providers-process.js'
 import { eventually, fault, isReplay, retriedUntil, stateOf } from '../sandbox/sandbox-client.js'
+import { untilRunning } from '../sandbox/test-database.js'
 import { type BlackBox, onBothDatabases } from './support/black-box.js'
 import { bytesOf } from './support/database.js'
 
-/** How often a handler was entered, by the book of a card processor that charges whenever it is asked. */
+/** What handlers did, by the books of their partners. The card processor charges whenever it is asked. */
 
 onBothDatabases((start) => {
   let sandbox: BlackBox
@@ -96,6 +98,27 @@ onBothDatabases((start) => {
     expect([again.status, again.text, isReplay(again)]).toEqual([402, declined.text, true])
     expect(await sandbox.recordsOf(attempt.key)).toMatchObject([{ status: 'completed', attempt: 1 }])
     expect(await charges()).toHaveLength(before)
+  })
+
+  test('a handler that broke is answered with 500, which is not kept: the retry goes on, and pays no second time [S1-042 S1-105]', async () => {
+    const id = await orderAfter(sandbox, 'escrow')
+    const key = randomUUID()
+    const fund = () => post(sandbox, `/orders/${id}/escrow/fund`, { key })
+    const move = (from: string, to: string) =>
+      sandbox.sql(`UPDATE {sandbox}orders SET tenant = '${to}' WHERE id = '${id}' AND tenant = '${from}'`)
+    await fault(sandbox, { provider: 'trustless-work', operation: 'fund', mode: 'slow', ms: 1_500 })
+    const broken = fund()
+    await untilRunning(sandbox, key)
+    // Its row is gone while the partner is asked, which no handler expects.
+    await eventually(async () => expect(await escrowCalls(sandbox, id)).toEqual({ create: 1, fund: 1 }))
+    await move('acme', 'nobody')
+    expect([(await broken).status, isReplay(await broken)]).toEqual([500, false])
+    const { attempt: failed } = await sandbox.recordOf(key)
+    await move('nobody', 'acme')
+    expect((await retriedUntil(200, fund)).json.status).toBe('ESCROW_FUNDED')
+    const record = await sandbox.recordOf(key)
+    expect([record.status, Number(record.attempt) > Number(failed)]).toEqual(['completed', true])
+    expect(await escrowCalls(sandbox, id)).toEqual({ create: 1, fund: 1 })
   })
 
   /** A payment that was charged, and whose answer was lost; the processor cannot be asked, until its faults are cleared. */
