@@ -5,6 +5,7 @@ import { acme, ask, globex, pay } from '../sandbox/payment-client.js'
 import { ledger } from '../sandbox/providers-process.js'
 import { eventually, fault, get, isReplay, postJson, retriedUntil, trip } from '../sandbox/sandbox-client.js'
 import { apiOf, untilRestarted } from '../sandbox/supervised-sandbox.js'
+import { untilRunning } from '../sandbox/test-database.js'
 import { type BlackBox, onBothDatabases } from './support/black-box.js'
 
 /** The systems of the seeds as `npm start` serves them, with providers that are processes of their own. */
@@ -108,8 +109,9 @@ onBothDatabases((start) => {
     const key = randomUUID()
     await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'slow', ms: 1_000 })
     const running = postJson(sandbox, '/rides', trip, { key })
-    const met = await retriedUntil(409, () => postJson(sandbox, '/rides', trip, { key }))
-    expect(met.json).toMatchObject({ error: { code: 'idempotency_key_in_use' } })
+    await untilRunning(sandbox, key)
+    const met = await postJson(sandbox, '/rides', trip, { key })
+    expect(met).toMatchObject({ status: 409, json: { error: { code: 'idempotency_key_in_use' } } })
     expect((await running).status).toBe(201)
     const other = await postJson(sandbox, '/rides', { ...trip, amountCents: 1 }, { key })
     expect(other).toMatchObject({ status: 400, json: { error: { type: 'idempotency_error' } } })
