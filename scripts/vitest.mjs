@@ -9,6 +9,7 @@ import { root } from './root.mjs'
  * @property {string} file
  * @property {number} line
  * @property {string} title
+ * @property {readonly string[]} groups the titles of those around it
  * @property {string} fullTitle with those of the groups around it
  * @property {'passed' | 'failed' | 'skipped'} outcome
  * @property {readonly string[]} failures what went wrong
@@ -82,7 +83,15 @@ export function resultsOf({ testResults }) {
 function resultOf(file, { title, ancestorTitles, status, location, failureMessages }) {
   const outcome = status === 'passed' || status === 'failed' ? status : 'skipped'
   const fullTitle = [...ancestorTitles, title].join(' › ')
-  return { file, line: location?.line ?? 1, title, fullTitle, outcome, failures: failureMessages ?? [] }
+  return {
+    file,
+    line: location?.line ?? 1,
+    title,
+    groups: ancestorTitles,
+    fullTitle,
+    outcome,
+    failures: failureMessages ?? [],
+  }
 }
 
 /**

@@ -1,13 +1,28 @@
 /**
  * Which rows of the specification the tests show. A test in `test/acceptance` ends its title with the ids of the
- * rows it shows, and every claimed id needs one that passes.
+ * rows it shows, and every claimed id needs one that passes. A black-box row of the seeds needs one on the sandbox, on
+ * each of its databases, or a reason why not.
  */
 
 /** A title that names more rows than this shows none of them well. */
 const mostIdsPerTitle = 3
 
+/** The groups of tests that meet the sandbox from outside. `onBothDatabases` declares them, and nobody else may. */
+export const blackBoxGroups = /** @type {const} */ ({
+  embedded: 'the sandbox on the embedded database',
+  postgres: 'the sandbox on PostgreSQL, with two nodes',
+})
+
 /**
- * @typedef {Pick<import('../vitest.mjs').TestResult, 'file' | 'line' | 'title' | 'outcome'>} TestResult
+ * @typedef {Pick<import('../vitest.mjs').TestResult, 'file' | 'line' | 'title' | 'groups' | 'outcome'>} TestResult
+ *
+ * @typedef {object} Row
+ * @property {string} id
+ * @property {string} kind how it is to be shown, such as `BB/FI`
+ *
+ * @typedef {object} Exception a black-box row that the sandbox does not show
+ * @property {string} id
+ * @property {string} why
  *
  * @typedef {object} Verdict
  * @property {ReadonlyMap<string, readonly TestResult[]>} citations the tests that show each cited id
@@ -16,10 +31,15 @@ const mostIdsPerTitle = 3
  */
 
 /**
- * @param {{ ids: readonly string[], claimed: readonly string[], tests: readonly TestResult[] }} input
+ * @param {object} input
+ * @param {readonly Row[]} input.rows
+ * @param {readonly string[]} input.claimed
+ * @param {readonly Exception[]} input.exceptions
+ * @param {readonly TestResult[]} input.tests
  * @returns {Verdict}
  */
-export function judge({ ids, claimed, tests }) {
+export function judge({ rows, claimed, exceptions, tests }) {
+  const ids = rows.map(({ id }) => id)
   const known = new Set(ids)
   /** @type {Map<string, TestResult[]>} */
   const citations = new Map()
@@ -29,6 +49,7 @@ export function judge({ ids, claimed, tests }) {
   const problems = [
     ...tests.flatMap((test) => problemsOf(test, known)),
     ...claimed.flatMap((id) => problemsOfClaim(id, known, citations)),
+    ...problemsOfBlackBox(rows.filter(isBlackBox), exceptions, tests),
   ]
   return { citations, problems, totals: totalsOf(ids, citations) }
 }
@@ -65,6 +86,42 @@ function problemsOfClaim(id, known, citations) {
   if (!known.has(id)) return [`claimed.txt claims ${id}, which is not in rows.csv`]
   const isShown = citations.get(id)?.some(({ outcome }) => outcome === 'passed') ?? false
   return isShown ? [] : [`${id} is claimed and no passing test shows it`]
+}
+
+/**
+ * Whether a row of the seeds is to be shown from outside.
+ *
+ * @param {Row} row
+ */
+function isBlackBox({ id, kind }) {
+  return /^S[0-4]-/.test(id) && kind.split('/').includes('BB')
+}
+
+/**
+ * @param {readonly Row[]} rows
+ * @param {readonly Exception[]} exceptions
+ * @param {readonly TestResult[]} tests
+ */
+function problemsOfBlackBox(rows, exceptions, tests) {
+  const groups = Object.values(blackBoxGroups).map((group) => {
+    const own = tests.filter((test) => test.groups.includes(group) && test.outcome === 'passed')
+    return { group, shown: new Set(own.flatMap(({ title }) => idsIn(title))) }
+  })
+  const excepted = new Set(exceptions.map(({ id }) => id))
+  const unshown = groups.flatMap(({ group, shown }) => {
+    const missing = rows.filter(({ id }) => !shown.has(id) && !excepted.has(id))
+    // Without a server nothing of a group runs. That is one thing to mend, and not one for each row.
+    if (shown.size === 0 && missing.length > 0)
+      return [`no test of "${group}" passed, which ${missing.length} rows need`]
+    return missing.map(({ id }) => `${id} is a black-box row and no passing test of "${group}" shows it`)
+  })
+  const blackBox = new Set(rows.map(({ id }) => id))
+  const needless = exceptions.flatMap(({ id, why }) => {
+    if (!blackBox.has(id)) return [`not-black-box.txt excepts ${id}, which is no black-box row of the seeds`]
+    if (why === '') return [`not-black-box.txt excepts ${id} and does not say why`]
+    return groups.every(({ shown }) => shown.has(id)) ? [`not-black-box.txt excepts ${id}, which is shown`] : []
+  })
+  return [...unshown, ...needless]
 }
 
 /**

@@ -47,6 +47,24 @@ onBothDatabases((start) => {
   })
 
   describe('an operation', () => {
+    test('that was answered with a 5xx is tried afresh by its retry, whose answer is the one that is kept [S1-042 S1-084 S1-105]', async () => {
+      const attempt = { key: randomUUID(), body: tea() }
+      const failed = await sandbox.refusing(attempt.body, async () => [
+        await pay(sandbox, attempt),
+        await pay(sandbox, attempt),
+      ])
+      const seen = [...failed, await pay(sandbox, attempt), await pay(sandbox, attempt)]
+      expect(seen.map(({ status, headers }) => `${status} ${headers.get('idempotent-replayed')}`)).toEqual([
+        '503 null',
+        '503 null',
+        '201 null',
+        '201 true',
+      ])
+      expect(seen[3]?.text).toBe(seen[2]?.text)
+      expect(await sandbox.recordsOf(attempt.key)).toMatchObject([{ status: 'completed', attempt: 3 }])
+      expect(await sandbox.paymentsOf(attempt.body)).toEqual([seen[2]?.json.id])
+    })
+
     test('that fails inside its transaction leaves nothing, and its key may be tried again [S0-36 S4-61]', async () => {
       const attempt = { key: randomUUID(), body: tea() }
       const failed = await sandbox.refusing(attempt.body, () => pay(sandbox, attempt))

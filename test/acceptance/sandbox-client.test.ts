@@ -1,6 +1,7 @@
 import { type ClientOptions, idempotentFetch, isClientError } from 'hapax/client'
 import { beforeAll, expect, test } from 'vitest'
 import { acme, tea } from '../sandbox/payment-client.js'
+import { ledger } from '../sandbox/providers-process.js'
 import { untilRunning } from '../sandbox/test-database.js'
 import { type BlackBox, onBothDatabases } from './support/black-box.js'
 import { lossyProxy } from './support/lossy-proxy.js'
@@ -58,5 +59,40 @@ onBothDatabases((start) => {
     const refused = idempotentFetch(quick)(`${sandbox.url}/payments`, paying(body), { key: 'ana@example.com' })
     expect(isClientError(await refused.catch((error: unknown) => error), 'key_refused')).toBe(true)
     expect(await sandbox.paymentsOf(body)).toEqual([])
+  })
+
+  test('two clients that send one POST at the same time end with the same bytes, of one payment [S1-095]', async () => {
+    const [key, body] = [crypto.randomUUID(), tea()]
+    const statuses: (number | undefined)[] = []
+    const send = idempotentFetch({ ...quick, onAttempt: ({ status }) => void statuses.push(status) })
+    const both = await Promise.all([1, 2].map(() => send(`${sandbox.url}/payments`, paying(body), { key })))
+    const [one, other] = await Promise.all(both.map(async (answer) => `${answer.status} ${await answer.text()}`))
+    expect([one, one?.slice(0, 4)]).toEqual([other, '201 '])
+    expect(both.map(({ headers }) => headers.get('idempotent-replayed') ?? 'first').sort()).toEqual(['first', 'true'])
+    // One of them was told to come back.
+    expect(statuses).toContain(409)
+    expect(await sandbox.paymentsOf(body)).toHaveLength(1)
+  })
+
+  test('where a key looks like a person all the same, it is told to nobody: no log, no answer, no partner [S2-065]', async () => {
+    const charging = await start({ providers: 'simulated' })
+    const personal = ['ana@example.com', '+4915123456789', '4242424242424242']
+    for (const key of personal) {
+      const attempt = paying(tea())
+      const send = () =>
+        fetch(`${charging.url}/payments`, { ...attempt, headers: { ...attempt.headers, 'idempotency-key': key } })
+      for (const answer of [await send(), await send()]) {
+        expect(answer.status).toBe(201)
+        expect(JSON.stringify([...answer.headers]) + (await answer.text())).not.toContain(key)
+      }
+    }
+    const charges = await ledger(charging, '?provider=card')
+    expect(charges).toHaveLength(3)
+    const told = JSON.stringify([charges, charging.nodes.map(({ printed }) => printed)])
+    for (const key of personal) expect(told).not.toContain(key)
+    const refused = await Promise.all(
+      personal.map((key) => idempotentFetch(quick)(charging.url, paying(tea()), { key }).catch(({ code }) => code)),
+    )
+    expect(refused).toEqual(personal.map(() => 'key_refused'))
   })
 })

@@ -5,6 +5,7 @@ import { fault, order, orderAfter, post } from '../sandbox/marketplace-client.js
 import { type Answer, acme, ask, globex, pay, tea } from '../sandbox/payment-client.js'
 import { ledger, tell } from '../sandbox/providers-process.js'
 import { eventually, get, isReplay, postJson, retriedUntil, trip } from '../sandbox/sandbox-client.js'
+import { untilRunning } from '../sandbox/test-database.js'
 import { type BlackBox, onBothDatabases } from './support/black-box.js'
 
 /** What each system of the sandbox answers: in the words of its profile, and the same whichever node is asked. */
@@ -89,7 +90,9 @@ onBothDatabases((start) => {
     const [key, body] = [randomUUID(), tea()]
     await slowCard()
     const running = pay(sandbox, { key, body })
-    const met = await retriedUntil(409, () => pay(sandbox, { key, body }))
+    await untilRunning(sandbox, key)
+    const met = await pay(sandbox, { key, body })
+    expect(met.status).toBe(409)
     expect([met.json.code, met.headers.get('retry-after')]).toEqual([
       'idempotency_key_in_progress',
       expect.stringMatching(/^[1-9]\d*$/),
@@ -116,12 +119,51 @@ onBothDatabases((start) => {
     const key = randomUUID()
     await fault(sandbox, { provider: 'trustless-work', operation: 'fund', mode: 'slow', ms: 1_000 })
     const running = post(sandbox, `/orders/${id}/escrow/fund`, { key })
-    const met = await retriedUntil(409, () => post(sandbox, `/orders/${id}/escrow/fund`, { key }))
+    await untilRunning(sandbox, key)
+    const met = await post(sandbox, `/orders/${id}/escrow/fund`, { key })
+    expect(met.status).toBe(409)
     expect(met.text).toBe(
       '{"error":{"code":"IDEMPOTENCY_KEY_IN_PROGRESS","message":"A request with this key is still being processed"}}',
     )
     expect(met.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
     expect(await running).toMatchObject({ status: 200, json: { status: 'ESCROW_FUNDED' } })
+  })
+
+  test('a refusal of the business, a conflict, misuse and a broken store: each has its status, its code and its way on [S2-145]', async () => {
+    const own = await start({ providers: 'simulated', env: { SANDBOX_LEASE_SECONDS: '3' } })
+    const seen = ({ status, headers, json }: Answer) => {
+      const { code } = (json.error ?? json) as { code: string }
+      return [status, code, headers.has('retry-after') ? 'again later' : 'not again']
+    }
+    const printed = () => own.nodes.map(({ printed }) => printed.stderr).join('')
+    const [used, declined, running] = [randomUUID(), randomUUID(), randomUUID()]
+    const body = tea()
+    await pay(own, { key: used, body })
+
+    await fault(own, { provider: 'card', operation: 'charge', mode: 'decline' })
+    expect(seen(await pay(own, { key: declined }))).toEqual([402, 'card_declined', 'not again'])
+    expect(await own.recordsOf(declined)).toMatchObject([{ status: 'completed' }])
+
+    const id = await orderAfter(own, 'escrow/fund')
+    await post(own, `/orders/${id}/release`)
+    const refused = { key: randomUUID() }
+    expect(seen(await post(own, `/orders/${id}/refund`, refused))).toEqual([409, 'ORDER_RELEASED', 'not again'])
+    expect(await own.recordsOf(refused.key)).toEqual([])
+
+    const misuse = await pay(own, { key: used, body: tea() })
+    expect(seen(misuse)).toEqual([422, 'idempotency_key_reused_with_different_payload', 'not again'])
+
+    await fault(own, { provider: 'card', operation: 'charge', mode: 'slow', ms: 1_500 })
+    const slow = pay(own, { key: running, body })
+    await untilRunning(own, running)
+    expect(seen(await pay(own, { key: running, body }))).toEqual([409, 'idempotency_key_in_progress', 'again later'])
+    expect((await slow).status).toBe(201)
+
+    // What a client did is no news for the log. A store that fails is.
+    expect(printed()).not.toMatch(/store|failed/)
+    const down = await own.withoutDatabase(() => pay(own, { key: randomUUID(), body: tea() }))
+    expect(seen(down)).toEqual([503, 'idempotency_store_unavailable', 'again later'])
+    await eventually(async () => expect(printed()).toMatch(/^store_\w+: the database failed to /m))
   })
 
   test('the first answer and each replay say until when the key is good, which is what the record says [S1-087]', async () => {

@@ -5,6 +5,7 @@ import { acme, ask, globex, pay } from '../sandbox/payment-client.js'
 import { ledger } from '../sandbox/providers-process.js'
 import { eventually, fault, get, isReplay, postJson, retriedUntil, trip } from '../sandbox/sandbox-client.js'
 import { apiOf, untilRestarted } from '../sandbox/supervised-sandbox.js'
+import { untilRunning } from '../sandbox/test-database.js'
 import { type BlackBox, onBothDatabases } from './support/black-box.js'
 
 /** The systems of the seeds as `npm start` serves them, with providers that are processes of their own. */
@@ -74,6 +75,41 @@ onBothDatabases((start) => {
     expect(paid).toHaveLength(1)
   })
 
+  test('a key at the bank is not for polling: after twenty replays a minute it is 429, and a GET tells how it stands [S0-24]', async () => {
+    // Each node counts for itself.
+    const [node] = sandbox.nodes
+    if (node === undefined) throw new Error('there is no node')
+    const poll = () => withdraw(node, { key: 'polled', client: acme })
+    const first = await poll()
+    const statuses: number[] = []
+    while (statuses.length < 25) statuses.push((await poll()).status)
+    expect(statuses).toEqual([...Array(20).fill(201), ...Array(5).fill(429)])
+    const refused = await poll()
+    expect(refused).toMatchObject({ status: 429, json: { code: 'rate_exceeded' } })
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d?$/)
+    expect(refused.text).toMatch(/look at the resource itself/)
+    const path = String(first.headers.get('location'))
+    for (let time = 0; time < 30; time++) expect((await get(node, path)).json.id).toBe(first.json.id)
+    expect((await withdraw(node, { key: 'not-polled', client: acme })).status).toBe(201)
+    await eventually(async () => expect((await get(sandbox, path)).json.status).toBe('completed'))
+    const paid = (await ledger(sandbox, '?provider=bank')).filter(({ reference }) => reference === first.json.id)
+    expect(paid).toHaveLength(1)
+  })
+
+  test('one key and one body of other credentials: of another tenant it is another request, of the same one a retry [S1-098]', async () => {
+    const key = randomUUID()
+    const basic = { authorization: `Basic ${btoa('ohk_test_acme:')}` }
+    const made = [await withdraw(sandbox, { key }), await withdraw(sandbox, { key, client: acme })]
+    made.push(await withdraw(sandbox, { key, client: globex }))
+    expect(made.map((answer) => [answer.status, isReplay(answer)])).toEqual(made.map(() => [201, false]))
+    expect(new Set(made.map(({ json }) => json.id)).size).toBe(3)
+    const again = await withdraw(sandbox, { key, client: basic })
+    expect([again.status, isReplay(again), again.json.id]).toEqual([201, true, made[1]?.json.id])
+    const scopes = (await sandbox.recordsOf(key)).map(({ scope_id }) => scope_id)
+    expect(scopes.sort()).toEqual(['acme', 'globex', 'initech'])
+    expect((await get(sandbox, '/idempotency/policy')).json.scoped_by).toBe('tenant')
+  })
+
   test('a changed body at the bank is an error, and changes nothing [S0-14 S0-20]', async () => {
     const { json } = await withdraw(sandbox, { key: 'changed', client: acme })
     expect((await withdraw(sandbox, { key: 'changed', client: acme, form: { ...asked, amount: '1' } })).status).toBe(
@@ -93,11 +129,11 @@ onBothDatabases((start) => {
   test('a ride answers another request under its key, and one that runs, in the words of Stripe [S3-11 S3-12]', async () => {
     const key = randomUUID()
     await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'slow', ms: 1_000 })
-    const ride = () => postJson(sandbox, '/rides', trip, { key })
-    // Whichever of them is first.
-    const [ran, met] = (await Promise.all([ride(), ride()])).sort((one, other) => one.status - other.status)
-    expect([ran?.status, met?.status]).toEqual([201, 409])
-    expect(met?.json).toMatchObject({ error: { code: 'idempotency_key_in_use' } })
+    const running = postJson(sandbox, '/rides', trip, { key })
+    await untilRunning(sandbox, key)
+    const met = await postJson(sandbox, '/rides', trip, { key })
+    expect(met).toMatchObject({ status: 409, json: { error: { code: 'idempotency_key_in_use' } } })
+    expect((await running).status).toBe(201)
     const other = await postJson(sandbox, '/rides', { ...trip, amountCents: 1 }, { key })
     expect(other).toMatchObject({ status: 400, json: { error: { type: 'idempotency_error' } } })
   })

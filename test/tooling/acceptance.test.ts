@@ -1,19 +1,22 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { idsIn, judge } from '../../scripts/acceptance/judge.mjs'
-import { parseClaims, parseRows } from '../../scripts/acceptance/report.mjs'
+import { blackBoxGroups, idsIn, judge } from '../../scripts/acceptance/judge.mjs'
+import { parseClaims, parseExceptions, parseRows } from '../../scripts/acceptance/report.mjs'
 
-const ids = ['S1-001', 'S1-002', 'S2-001', 'S2-002', 'R-1']
+const rows = ['S1-001', 'S1-002', 'S2-001', 'S2-002', 'R-1'].map((id) => ({ id, kind: 'WB' }))
 
-const shown = (title: string, outcome: 'passed' | 'failed' | 'skipped' = 'passed') => ({
+type Outcome = 'passed' | 'failed' | 'skipped'
+
+const shown = (title: string, outcome: Outcome = 'passed', groups: readonly string[] = []) => ({
   file: 'test/acceptance/keys.test.ts',
   line: 7,
   title,
+  groups,
   outcome,
 })
 
 const judged = (tests: readonly ReturnType<typeof shown>[], claimed: readonly string[] = []) =>
-  judge({ ids, claimed, tests })
+  judge({ rows, claimed, exceptions: [], tests })
 
 describe('a run passes', () => {
   test('when every claimed id has a passing test, and says where', () => {
@@ -67,6 +70,50 @@ describe('a run fails', () => {
   })
 })
 
+describe('a black-box row of the seeds', () => {
+  const { embedded, postgres } = blackBoxGroups
+  const kinds = { 'S0-01': 'BB', 'S1-001': 'DOC/BB', 'S2-001': 'WB', 'R-1': 'BB' }
+  const seeds = Object.entries(kinds).map(([id, kind]) => ({ id, kind }))
+  const inGroup = (group: string, title: string, outcome: Outcome = 'passed') => shown(title, outcome, [group, 'a key'])
+  const problemsOf = (tests: readonly ReturnType<typeof shown>[], exceptions = '') =>
+    judge({ rows: seeds, claimed: [], exceptions: parseExceptions(exceptions), tests }).problems
+
+  const both = [inGroup(embedded, 'a [S0-01 S1-001]'), inGroup(postgres, 'a [S0-01 S1-001]')]
+  const first = [inGroup(embedded, 'a [S0-01]'), inGroup(postgres, 'a [S0-01]')]
+
+  test('is shown on the sandbox on both databases; other rows need not be', () => {
+    expect(problemsOf(both)).toEqual([])
+  })
+
+  test('is not shown by one database, by a test that fails, nor by one outside of the sandbox', () => {
+    const missing = [`S1-001 is a black-box row and no passing test of "${postgres}" shows it`]
+    const onlyEmbedded = [...first, inGroup(embedded, 'b [S1-001]')]
+    expect(problemsOf(onlyEmbedded)).toEqual(missing)
+    expect(problemsOf([...onlyEmbedded, inGroup(postgres, 'b [S1-001]', 'failed')])).toEqual(missing)
+    expect(problemsOf([...onlyEmbedded, inGroup('on PostgreSQL', 'b [S1-001]')])).toEqual(missing)
+    expect(problemsOf([...first, shown('b [S1-001]')])).toHaveLength(2)
+  })
+
+  test('may be excepted with a reason', () => {
+    expect(problemsOf(first, '# options\nS1-001 - needs Redis - which no store is\n')).toEqual([])
+    expect(problemsOf(first, 'S1-001\n')).toEqual(['not-black-box.txt excepts S1-001 and does not say why'])
+  })
+
+  test('is not excepted if it is shown; and what is no such row is none', () => {
+    expect(problemsOf(both, 'S1-001 - needs Redis')).toEqual(['not-black-box.txt excepts S1-001, which is shown'])
+    for (const id of ['S2-001', 'R-1', 'S9-001'])
+      expect(problemsOf(both, `${id} - needs Redis`)).toEqual([
+        `not-black-box.txt excepts ${id}, which is no black-box row of the seeds`,
+      ])
+  })
+
+  test('is one of many when nothing of a group has run, and that is said once', () => {
+    expect(problemsOf([inGroup(embedded, 'a [S0-01 S1-001]')])).toEqual([
+      `no test of "${postgres}" passed, which 2 rows need`,
+    ])
+  })
+})
+
 test('totals count each cited row once, by source', () => {
   const { totals } = judged([shown('a [S1-001]'), shown('b [S1-001 S2-002]')])
   expect(totals).toEqual([
@@ -85,9 +132,17 @@ test('claims are one per line, with comments', () => {
   expect(parseClaims('# keys\nS1-001\n\nS1-002 # shown twice\n')).toEqual(['S1-001', 'S1-002'])
 })
 
-test('all 519 rows are committed, each with its own id', () => {
+test('an exception is an id and its reason, which may hold a dash', () => {
+  expect(parseExceptions('# none\nS1-001 - a reason - and more # aside\n')).toEqual([
+    { id: 'S1-001', why: 'a reason - and more' },
+  ])
+})
+
+test('all 519 rows are committed, each with its own id and a kind', () => {
   const rows = parseRows(readFileSync('test/acceptance/rows.csv', 'utf8'))
-  expect(new Set(rows).size).toBe(519)
+  expect(new Set(rows.map(({ id }) => id)).size).toBe(519)
   expect(rows).toHaveLength(519)
-  expect(rows.filter((id) => !/^(S[0-4]|R|C|G|X)-\d+$/.test(id))).toEqual([])
+  expect(rows.filter(({ id }) => !/^(S[0-4]|R|C|G|X)-\d+$/.test(id))).toEqual([])
+  expect(rows.filter(({ kind }) => !/^(BB|WB|FI|OPS|CL|DOC)(\/(BB|WB|FI|OPS|CL|DOC))*$/.test(kind))).toEqual([])
+  expect(parseRows('id,statement,kind\nS1-001,"one, two ""and"" three",BB\n')).toEqual([{ id: 'S1-001', kind: 'BB' }])
 })

@@ -1,5 +1,6 @@
 import type { Store } from 'hapax'
 import { describe } from 'vitest'
+import { blackBoxGroups } from '../../../scripts/acceptance/judge.mjs'
 import type { Customer } from '../../sandbox/database.js'
 import type { Api, SandboxProcess } from '../../sandbox/sandbox-process.js'
 import { onPostgres } from '../../support/on-postgres.js'
@@ -51,6 +52,6 @@ export type Start = (settings?: BlackBoxSettings) => Promise<BlackBox>
 
 /** Declares the same tests for one API on the embedded database, and for two nodes on a real PostgreSQL. */
 export function onBothDatabases(declare: (start: Start) => void): void {
-  describe('on the embedded database', () => declare(embeddedBlackBox))
-  onPostgres('on PostgreSQL, with two nodes', () => declare(postgresBlackBox))
+  describe(blackBoxGroups.embedded, () => declare(embeddedBlackBox))
+  onPostgres(blackBoxGroups.postgres, () => declare(postgresBlackBox))
 }
