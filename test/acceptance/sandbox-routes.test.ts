@@ -20,7 +20,6 @@ const unguarded: Readonly<Record<string, string>> = {
   'DELETE /withdrawals/{id}': 'leaves the same, however often it comes: its row and its money move once, in one commit',
   'POST /topups/{id}/refresh': 'asks Airtm how it stands, as often as one likes',
   'POST /withdrawals/{id}/refresh': 'asks Airtm how it stands, as often as one likes',
-  'DELETE /withdrawals/{id}': 'leaves it cancelled, however often it comes',
   'POST /webhooks/airtm': 'is signed, and remembered by the id of its event',
   'POST /webhooks/trustless-work': 'is signed, and remembered by the id of its event',
   'POST /_providers/faults': 'belongs to the simulation, where two faults are two faults',

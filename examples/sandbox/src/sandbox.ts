@@ -21,7 +21,9 @@ export async function openSandbox({ database: where, ...rest }: Settings): Promi
   const database = await openDatabase(where)
   const partners = rest.providersUrl === undefined ? undefined : partnersAt(rest.providersUrl, rest)
   const outbox = partners === undefined ? {} : { effects: outboxOf(database, partners, rest) }
-  const hapax = engine({ store: database.store, ...outbox })
+  const { newKeysPerSecond, activeKeys } = rest.quotas
+  const quotas = { newKeys: { most: newKeysPerSecond, per: '1s' }, activeKeys } as const
+  const hapax = engine({ store: database.store, quotas, ...outbox })
   // Whoever asked is told to retry; why, is for us.
   hapax.on('store_failed', ({ step, errorCode }) => console.error(`${errorCode}: the database failed to ${step}`))
   await hapax.open()

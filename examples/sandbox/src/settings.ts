@@ -8,6 +8,8 @@ export interface Settings {
   readonly delayMs: number
   /** How long a crash locks a key. */
   readonly lease: `${number}s`
+  /** What one tenant may take up: new keys in a second on each node, and keys that it holds. */
+  readonly quotas: { readonly newKeysPerSecond: number; readonly activeKeys: number }
   /** Where the simulated providers are; `undefined` where there are none. */
   readonly providersUrl: string | undefined
   /** What the partners sign their webhooks with. */
@@ -35,6 +37,10 @@ export function settingsFrom(environment: Readonly<Record<string, string | undef
     database: databaseFrom(text('DATABASE_URL', ''), text('HAPAX_DATA_DIR', '.hapax')),
     delayMs: wholeNumber('SANDBOX_DELAY_MS', 0, 0, 60_000),
     lease: `${wholeNumber('SANDBOX_LEASE_SECONDS', 30, 1, 300)}s`,
+    quotas: {
+      newKeysPerSecond: wholeNumber('SANDBOX_NEW_KEYS_PER_SECOND', 1_000, 1, 100_000),
+      activeKeys: wholeNumber('SANDBOX_ACTIVE_KEYS', 1_000_000, 1, 100_000_000),
+    },
     providersUrl: providersUrlFrom(text('HAPAX_PROVIDERS_URL', '')),
     webhookSecrets: {
       airtm: text('AIRTM_WEBHOOK_SECRET', 'whsec_c2FuZGJveC1haXJ0bS13ZWJob29rLXNlY3JldA=='),
