@@ -308,7 +308,8 @@ function happens(call: PortCall<unknown>, resolve: Pending['resolve'], reject: P
   try {
     value = call.happen()
   } catch (error) {
-    return reject(error)
+    reject(error)
+    return
   }
   resolve(value)
 }
