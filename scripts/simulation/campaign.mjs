@@ -19,8 +19,10 @@ export async function campaign({ bundle, processes, from, schedules, minutes }) 
   let next = from
   let busyMs = 0
   const until = startedAt + minutes * 60_000
-  while (next < from + schedules && performance.now() < until) {
-    const share = Math.min(roundOf(minutes), Math.ceil((from + schedules - next) / processes))
+  while (next < from + schedules) {
+    const perMs = busyMs === 0 ? undefined : (next - from) / busyMs
+    const share = Math.min(roundOf(until - performance.now(), perMs), Math.ceil((from + schedules - next) / processes))
+    if (share <= 0) break
     const starts = Array.from({ length: processes }, (_, index) => next + index * share)
     const lines = await Promise.all(
       starts.map((start) => simulated(bundle, { kind: 'random', from: start, step: 1, count: share, ms: 3_600_000 })),
@@ -44,7 +46,15 @@ export async function campaign({ bundle, processes, from, schedules, minutes }) 
   return [{ from, to: next - 1, schedules: ran, perSecond, seconds: Math.round(seconds) }]
 }
 
-/** Seeds of one process in one round: long enough to be worth its start, short enough to end in time. */
-function roundOf(/** @type {number} */ minutes) {
-  return minutes > 5 ? 100_000 : 12_500
+/**
+ * Seeds of one process in one round: the first is short, and tells how many fit in what is left of the time. A process takes
+ * seconds until it is as quick as it can be, so none is started for less than that is worth.
+ *
+ * @param {number} leftMs
+ * @param {number | undefined} perMs
+ */
+function roundOf(leftMs, perMs) {
+  if (perMs === undefined) return 12_500
+  const fit = Math.floor(leftMs * perMs)
+  return fit < 2_500 ? 0 : Math.min(fit, 250_000)
 }

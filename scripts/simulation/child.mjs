@@ -13,8 +13,16 @@ import { createInterface } from 'node:readline'
  *   | { readonly kind: 'failed', readonly error: string, readonly trace: readonly string[], readonly seed?: number, readonly name?: string }} Line
  */
 
-/** Every core simulates, so nobody else has one to compile or collect garbage on; and with more room it is collected less often. */
-const flags = ['--single-threaded', '--min-semi-space-size=64', '--max-semi-space-size=64']
+/**
+ * Every core simulates, so nobody else has one to compile or collect garbage on; and with more room it is collected less
+ * often. What a schedule made is gone with it, so nothing is worth being made where only what lasts belongs.
+ */
+const flags = [
+  '--single-threaded',
+  '--min-semi-space-size=64',
+  '--max-semi-space-size=64',
+  '--no-allocation-site-pretenuring',
+]
 
 /**
  * Runs a task in a process of its own. Resolves what it said last.

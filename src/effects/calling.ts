@@ -1,6 +1,8 @@
 import type { EffectAbout, EffectCall, EffectKind } from '../engine/effect-definition.js'
 import { codeOf } from '../engine/name.js'
+import type { Scope } from '../engine/scope.js'
 import type { Clock } from '../kernel/clock.js'
+import type { Stopping } from '../kernel/stopping.js'
 import { type Failure, failureOf } from './deciding.js'
 import type { Held } from './held.js'
 import type { LateResults } from './late.js'
@@ -37,16 +39,7 @@ export function called(
       inDoubt('timeout')
       stopping.stop(new DOMException('The call took longer than its timeout.', 'TimeoutError'))
     })
-    const call = {
-      payload: about.payload,
-      key: about.key,
-      scope: about.scope,
-      attempt: effect.started,
-      get signal() {
-        return stopping.signal
-      },
-    }
-    made(kind, call).then(
+    made(kind, new Call(about, effect.started, stopping)).then(
       (value) => {
         if (!isWaitedFor) return late.keep(held, value)
         cancel()
@@ -58,6 +51,27 @@ export function called(
       },
     )
   })
+}
+
+/** Of a class, since a plain object with a getter has a shape of its own, which outlives it. */
+class Call implements EffectCall<unknown> {
+  readonly payload: unknown
+  readonly key: string
+  readonly scope: Scope
+  readonly attempt: number
+  readonly #stopping: Stopping
+
+  constructor({ payload, key, scope }: EffectAbout<unknown>, attempt: number, stopping: Stopping) {
+    this.payload = payload
+    this.key = key
+    this.scope = scope
+    this.attempt = attempt
+    this.#stopping = stopping
+  }
+
+  get signal(): AbortSignal {
+    return this.#stopping.signal
+  }
 }
 
 /** A call that throws before it waits for anything fails like any other. */

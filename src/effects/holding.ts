@@ -5,7 +5,7 @@ import type { Surroundings } from './surroundings.js'
 
 /** The leases of a worker. */
 export interface Holding {
-  readonly size: number
+  size(): number
   add(held: Held): void
   remove(held: Held): void
   /** Renews one lease now. `false`: it is lost, or nobody knows. */
@@ -59,9 +59,7 @@ export function holding<Tx>({ store, clock }: Pick<Surroundings<Tx>, 'store' | '
   }
 
   return {
-    get size() {
-      return all.size
-    },
+    size: () => all.size,
     add(held) {
       all.add(held)
       schedule()

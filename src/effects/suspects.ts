@@ -11,7 +11,7 @@ import type { Held } from './held.js'
  */
 export interface Suspects {
   /** How many wait for their turn, or have it. */
-  readonly size: number
+  size(): number
   isSuspect(effect: StoredEffect): boolean
   /** Gives it back, and has it carried out when its turn comes. Resolves when it has ended. */
   take(suspect: Held): Promise<Ending | 'busy'>
@@ -52,9 +52,7 @@ export function suspects({ most, settle, claim, carryOut }: SuspectsOptions): Su
   }
 
   return {
-    get size() {
-      return waiting.size
-    },
+    size: () => waiting.size,
     isSuspect: (effect) => unsettled(effect) - (acquitted.get(effect.id) ?? 0) >= effectBounds.suspicious,
     async take(suspect) {
       const { id } = suspect.effect

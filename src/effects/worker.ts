@@ -134,7 +134,7 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
   }
 
   function heldNow(): number {
-    return leases.size + apart.size
+    return leases.size() + apart.size()
   }
 
   /** What was begun and left alone is in doubt from here on. */

@@ -13,7 +13,7 @@ import { codeOf } from './name.js'
 import type { Phases } from './phases.js'
 import { type Jsonified, jsonified } from './plain.js'
 import type { OpenCall, RefusedCall } from './progress.js'
-import type { Called, CallFailure, CallOptions, ResultNeed } from './work.js'
+import type { Called, CallFailure, Calling, CallOptions, ResultNeed } from './work.js'
 
 /**
  * One call to the outside, as a phase of its own, in this order: that it begins is durable; what is left of the lease is
@@ -146,14 +146,7 @@ async function made<Tx, T, I>(
   const late = () => new HapaxError('call_timeout', `Call "${open.name}" did not end within ${Math.round(leftMs)} ms.`)
   const cancel = context.clock.after(leftMs, () => stopping.stop(late()))
   const unlink = lease.stopping.onStop((reason) => stopping.stop(reason))
-  const asked = {
-    key,
-    input: open.input as Jsonified<I>,
-    attempt: record.attempt,
-    get signal() {
-      return stopping.signal
-    },
-  }
+  const asked = new Asked(key, open.input as Jsonified<I>, record.attempt, stopping)
   const answer = Promise.resolve().then(() => run(asked))
   const stopped = new Promise<never>((_, reject) => stopping.onStop(reject))
   try {
@@ -167,6 +160,25 @@ async function made<Tx, T, I>(
   } finally {
     cancel()
     unlink()
+  }
+}
+
+/** What a call is given: of a class, since a plain object with a getter has a shape of its own, which outlives it. */
+class Asked<I> implements Calling<I> {
+  readonly key: string
+  readonly input: Jsonified<I>
+  readonly attempt: number
+  readonly #stopping: Stopping
+
+  constructor(key: string, input: Jsonified<I>, attempt: number, stopping: Stopping) {
+    this.key = key
+    this.input = input
+    this.attempt = attempt
+    this.#stopping = stopping
+  }
+
+  get signal(): AbortSignal {
+    return this.#stopping.signal
   }
 }
 

@@ -32,8 +32,8 @@ export interface Held<Tx> {
 
 /** How what an operation returned, or threw, is written down. */
 export interface Wording {
-  /** Two that have the same name write the same. */
-  readonly name: string
+  /** Two that have the same name write the same. It is long, and nobody asks for it before a second route is bound. */
+  name(): string
   toAnswer(value: unknown): Answer
   errorToAnswer(error: unknown): Answer
 }
@@ -64,7 +64,7 @@ export function operations<Tx>(): Operations<Tx> {
           'operation_unknown',
           `Operation "${name}" was made by another engine; make it with this one.`,
         )
-      if (held.wording !== plainWording && held.wording.name !== route.wording.name) throw boundInTwoWays(name)
+      if (held.wording !== plainWording && held.wording.name() !== route.wording.name()) throw boundInTwoWays(name)
       byName.set(name, { ...held, ...route })
     },
     find: (name) => byName.get(name),
@@ -103,7 +103,7 @@ export function operationAnswer(value: unknown): Answer {
 }
 
 /** Where nobody but this process asks for the answer. */
-export const plainWording: Wording = { name: 'plain', toAnswer: operationAnswer, errorToAnswer }
+export const plainWording: Wording = { name: () => 'plain', toAnswer: operationAnswer, errorToAnswer }
 
 function isReply(value: unknown): value is OperationReply {
   return typeof value === 'object' && value !== null && typeof (value as { status?: unknown }).status === 'number'

@@ -39,24 +39,54 @@ interface Guarded {
   readonly profile: Profile
 }
 
-/**
- * By what they are made of: one name may be guarded at two paths, and a guard that is made anew each time is the same one. A
- * contract is spelled out only when somebody reads it.
- */
-const guarded = new WeakMap<object, Map<string, () => Guarded>>()
+/** What one engine guards, on the engine itself: a table of all engines would keep them longer than anybody needs them. */
+const guards = Symbol('what it guards')
+
+interface Guarding {
+  [guards]?: Guards
+}
+
+interface Guards {
+  /** As they came: hardly anybody reads a contract, and to tell two of them apart takes longer than to guard a request. */
+  readonly unread: Published[]
+  /**
+   * By what they are made of: one name may be guarded at two paths, and a guard that is made anew each time is the same one.
+   * A contract is spelled out only when somebody reads it.
+   */
+  readonly distinct: Map<string, Published>
+}
+
+interface Published {
+  readonly route: PublishedRoute
+  readonly options: PublishedOptions
+}
+
+/** Where guards are made anew for each request, so many are kept until equal ones are dropped. */
+const mostUnread = 64
 
 /** Enters a route into the contract of its engine. */
 export function publish<R extends PublishedRoute>(engine: object, route: R, options: PublishedOptions): R {
   refuseUnusableDocs(route.profile, route.policy.name)
-  const routes = guarded.get(engine) ?? new Map<string, () => Guarded>()
+  const guarding: Guarding = engine
+  guarding[guards] ??= { unread: [], distinct: new Map() }
+  if (guarding[guards].unread.push({ route, options }) >= mostUnread) read(guarding[guards])
+  return route
+}
+
+/** Keeps one of those that are made of the same. */
+function read({ unread, distinct }: Guards): Iterable<Published> {
+  for (const published of unread.splice(0)) {
+    const madeOf = spelledOut(published)
+    if (!distinct.has(madeOf)) distinct.set(madeOf, published)
+  }
+  return distinct.values()
+}
+
+function spelledOut({ route, options }: Published): string {
   const { policy, key, methods, profile, keepHeaders, bodyLimit, statusAt, authorizeReplay } = route
   const { onError, fingerprint } = options
   const all = [policy, key, methods, profile, keepHeaders, bodyLimit, statusAt, authorizeReplay, onError, fingerprint]
-  const madeOf = JSON.stringify(all, spelled)
-  if (!routes.has(madeOf))
-    routes.set(madeOf, () => ({ contract: routeContract(route, options), profile: route.profile }))
-  guarded.set(engine, routes)
-  return route
+  return JSON.stringify(all, spelled)
 }
 
 /** That there is a function is all that a contract says of it. */
@@ -66,6 +96,11 @@ function spelled(_: string, value: unknown): unknown {
 }
 
 export function guardedBy(engine: object): readonly Guarded[] {
-  const all = [...(guarded.get(engine)?.values() ?? [])].map((spelledOut) => spelledOut())
+  const { [guards]: known }: Guarding = engine
+  if (known === undefined) return []
+  const all = Array.from(read(known), ({ route, options }) => ({
+    contract: routeContract(route, options),
+    profile: route.profile,
+  }))
   return [...new Map(all.map((one) => [JSON.stringify(one.contract), one])).values()]
 }

@@ -22,10 +22,7 @@ export function captured(given: Reply, keepHeaders: readonly string[]): Captured
 /** What a worker writes down for a route: the answer that a request would have left. */
 export function routeWording(profile: Profile, keepHeaders: readonly string[]): Wording {
   return {
-    // It is long, and nobody asks for it before a second route is bound.
-    get name() {
-      return nameOf(profile, keepHeaders)
-    },
+    name: () => nameOf(profile, keepHeaders),
     toAnswer: (value) => captured(operationAnswer(value), keepHeaders).answer,
     errorToAnswer: (error) => problemReply(handlerFailed(error), profile),
   }

@@ -48,6 +48,8 @@ export function invariants({ world, database, provider, heard, requests }: Judge
   /** What each claim found, by its id. */
   const found = new Map<string, StoredRecord | undefined>()
   let told = 0
+  /** How much had been written when the rows were last looked at: nothing else changes them. */
+  let looked = 0
   /** What was found out while somebody else's code ran: it is thrown where it ends the run. */
   let broken: unknown
 
@@ -63,6 +65,13 @@ export function invariants({ world, database, provider, heard, requests }: Judge
 
   /** What the last step has written, judged and put down to its task. */
   function lookAtRows(): void {
+    if (looked !== world.writes) lookAtChanges()
+    if (database.fencedWrites.length === 0) return
+    for (const write of database.fencedWrites.splice(0)) judgeFence(write)
+  }
+
+  function lookAtChanges(): void {
+    looked = world.writes
     const { task } = world
     for (const change of takeChanges()) {
       judgeChange(change, world.now(), openEffects(change.before?.id))
@@ -74,7 +83,6 @@ export function invariants({ world, database, provider, heard, requests }: Judge
       const key = change.before?.downstreamKey
       if (key !== undefined && isNotLanded(change)) notLanded.set(key, known.notLanded(key) + 1)
     }
-    for (const write of database.fencedWrites.splice(0)) judgeFence(write)
   }
 
   function judgeReply(task: Task, order: Order, sent: Sent, name: string): void {

@@ -51,7 +51,7 @@ export function simulatedCalls(line: Line): CallStore {
       }),
     testify(testimony) {
       const words = () => `testifies that ${testimony.downstreamKey} ${testimony.says}`
-      return line.ask({ words, ...testifying(line, [ownTestimony(testimony)], undefined) })
+      return line.ask({ ...testifying(line, [ownTestimony(testimony)], undefined), words })
     },
     async testimonies(keys) {
       const said = await line.ask({

@@ -24,9 +24,9 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
   const own = (claim: EffectClaim, to: (current: StoredEffect) => StoredEffect | undefined) =>
     fencedOnEffect(line, claim, undefined, one(claim.id, to))
   const changes = async (words: () => string, deed: Deed<StoredEffect | undefined>) =>
-    (await line.ask({ words, ...deed })) !== undefined
+    (await line.ask({ ...deed, words })) !== undefined
   const many = async (words: () => string, deeds: readonly Deed<StoredEffect | undefined>[]) =>
-    line.ask({ words, ...together(deeds) })
+    line.ask({ ...together(deeds), words })
   const given = async (words: () => string, run: () => readonly StoredEffect[]) =>
     (await line.ask({ words, run })).map(copyOfEffect)
   const found = async (words: () => string, run: () => StoredEffect | undefined) => {

@@ -32,7 +32,7 @@ export function simulatedInbox(line: Line): InboxStore<SimulatedTx> {
         const { value, testimonies } = await said(body)
         if (testimonies.length > 0) {
           const words = () => `testifies with ${named()}`
-          await line.say(transaction, { words, ...testifying(line, testimonies.map(ownTestimony), transaction) })
+          await line.say(transaction, { ...testifying(line, testimonies.map(ownTestimony), transaction), words })
         }
         return { value: { kind: 'processed', value } }
       })

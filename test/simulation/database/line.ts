@@ -42,6 +42,15 @@ export function lineOf(database: SimulatedDatabase, ports: Ports, process: Proce
     return () => `${process.name} ${words()}`
   }
 
+  /** A COMMIT that was sent is on its way: nobody but the server ends the transaction from here on. */
+  function adrift(transaction: Transaction): Error {
+    transaction.isAdrift = true
+    open.delete(transaction)
+    const error = brokenLine()
+    transaction.lose(error)
+    return error
+  }
+
   return {
     database,
     now: () => ports.now(),
@@ -90,16 +99,7 @@ export function lineOf(database: SimulatedDatabase, ports: Ports, process: Proce
           return error
         },
         isTraceless: !statement.isCommit,
-        ...(statement.isCommit && {
-          // A COMMIT that was sent is on its way: nobody but the server ends the transaction from here on.
-          adrift() {
-            transaction.isAdrift = true
-            open.delete(transaction)
-            const error = brokenLine()
-            transaction.lose(error)
-            return error
-          },
-        }),
+        adrift: statement.isCommit && (() => adrift(transaction)),
         cancel: {
           isPossible: () => transaction.stage !== 'over' && transaction.done === turn,
           happen() {

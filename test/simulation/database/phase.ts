@@ -30,7 +30,7 @@ export function inTransaction<T>(
     async ({ transaction, said }) => {
       const { value, ...step } = await said(body)
       const words = () => `writes ${named(claim)} and its effects`
-      const written = await line.say(transaction, { words, ...fencedWrite(line, claim, step, transaction) })
+      const written = await line.say(transaction, { ...fencedWrite(line, claim, step, transaction), words })
       if (written === undefined) throw new HapaxError('claim_lost')
       return { value: { value, ...written }, isCommitted: () => isCommitted(line, claim, transaction) }
     },

@@ -54,7 +54,8 @@ export function recordDeeds(line: Line, by: By) {
         waitsFor: () => undefined,
         run() {
           const row = seen(records, addressOf(name), by)
-          return row && { ...row, revision: '', now: now(), sought: name }
+          if (row === undefined) return undefined
+          return { record: row.record, committedIn: row.committedIn, revision: '', now: now(), sought: name }
         },
       }
     },

@@ -5,7 +5,10 @@ import type { Line } from './line.js'
 import { recordBatches } from './record-batches.js'
 import { recordDeeds } from './record-deeds.js'
 
-/** The statements that the steps of the PostgreSQL store are made of, each one call. */
+/**
+ * The statements that the steps of the PostgreSQL store are made of, each one call. What is spread comes first: behind another
+ * member it takes several times as long.
+ */
 export function simulatedRecordTable(line: Line): Omit<RecordTable, 'lock' | 'create'> {
   const deeds = recordDeeds(line, undefined)
   const batches = recordBatches(line)
@@ -13,18 +16,18 @@ export function simulatedRecordTable(line: Line): Omit<RecordTable, 'lock' | 'cr
   const look = <T>(words: () => string, run: () => T) => line.ask({ words, run, isRead: true })
 
   return {
-    insert: (reservation) => line.ask({ words: () => `reserves ${named(reservation)}`, ...deeds.insert(reservation) }),
-    find: (name) => line.ask({ words: () => `reads ${named(name)}`, isRead: true, ...deeds.find(name) }),
+    insert: (reservation) => line.ask({ ...deeds.insert(reservation), words: () => `reserves ${named(reservation)}` }),
+    find: (name) => line.ask({ ...deeds.find(name), words: () => `reads ${named(name)}`, isRead: true }),
     async write(found, next, call) {
       const words = () => `writes ${named(next)} as ${next.state}`
-      return writtenIn(await line.ask({ words, ...deeds.write(found, () => next, call) }))
+      return writtenIn(await line.ask({ ...deeds.write(found, () => next, call), words }))
     },
-    remove: (found) => line.ask({ words: () => `forgets ${named(found.record)}`, ...deeds.remove(found) }),
+    remove: (found) => line.ask({ ...deeds.remove(found), words: () => `forgets ${named(found.record)}` }),
     renew: async (claim, leaseMs) =>
-      (await line.ask({ words: () => `renews ${named(claim)}`, ...deeds.renew(claim, leaseMs) })) !== undefined,
+      (await line.ask({ ...deeds.renew(claim, leaseMs), words: () => `renews ${named(claim)}` })) !== undefined,
     async complete(claim, completion) {
       const words = () => `completes ${named(claim)}`
-      const row = await line.ask({ words, ...deeds.complete(claim, completion) })
+      const row = await line.ask({ ...deeds.complete(claim, completion), words })
       return row && { expiresAt: row.record.expiresAt, ...writtenIn(row) }
     },
     sweep: (limit) =>

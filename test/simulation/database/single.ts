@@ -42,8 +42,8 @@ export async function single<T>(
       },
     })
     const found = await line.say(transaction, {
-      words: () => `reads ${named(reservation)}`,
       ...deeds.find(reservation),
+      words: () => `reads ${named(reservation)}`,
     })
     const { verdict, next } = transitions.reserve(
       found?.record,
@@ -55,8 +55,8 @@ export async function single<T>(
     if (!('claim' in verdict)) {
       if (isTaken && found !== undefined && next !== undefined)
         await line.say(transaction, {
-          words: () => `writes ${named(next)} as ${next.state}`,
           ...deeds.write(found, () => next),
+          words: () => `writes ${named(next)} as ${next.state}`,
         })
       return { value: { kind: 'judged', verdict: copyOfVerdict(verdict) as typeof verdict } }
     }

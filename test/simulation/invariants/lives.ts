@@ -33,15 +33,19 @@ export function oncePerLife<T extends Wanted>(lives: KeyLives, all: readonly T[]
   const lifeOf = ({ subject }: Wanted) => lives.of(subject.slice(0, subject.lastIndexOf('#')))
 
   return {
-    *next(): Generator<{ readonly one: T; readonly earlier: number }> {
+    next(): readonly { readonly one: T; readonly earlier: number }[] {
+      // Asked at every step, and nearly always nothing is new.
+      if (livesOf.length === all.length) return []
+      const added: { readonly one: T; readonly earlier: number }[] = []
       for (let one = all[livesOf.length]; one !== undefined; one = all[livesOf.length]) {
         const { service, subject } = one
         const name = `${lifeOf(one)} ${typeof service === 'string' ? service : service.name} ${subject}`
         const earlier = counts.get(name) ?? 0
         counts.set(name, earlier + 1)
         livesOf.push(lifeOf(one))
-        yield { one, earlier }
+        added.push({ one, earlier })
       }
+      return added
     },
     /** Those of the lives that their keys have now. */
     ofThisLife: (): readonly T[] => all.filter((one, index) => livesOf[index] === lifeOf(one)),

@@ -55,12 +55,16 @@ const kindOf = {
 export interface Faults {
   left(fault: Fault): number
   take(fault: Fault): void
+  /** Whether anything may still go wrong. */
+  areLeft(): boolean
   /** From here on everything goes well. */
   end(): void
 }
 
 export function faultsOf(budget: Budget): Faults & { readonly budget: Budget } {
   const left: { -readonly [Kind in keyof Budget]: Budget[Kind] } = { ...budget }
+  let sum = 0
+  for (const count of Object.values(budget)) sum += count
   return {
     budget: left,
     left(fault) {
@@ -69,9 +73,13 @@ export function faultsOf(budget: Budget): Faults & { readonly budget: Budget } {
     },
     take(fault) {
       const kind = kindOf[fault]
-      if (kind !== undefined) left[kind] = (left[kind] ?? 0) - 1
+      if (kind === undefined) return
+      left[kind] = (left[kind] ?? 0) - 1
+      sum--
     },
+    areLeft: () => sum > 0,
     end() {
+      sum = 0
       for (const kind of Object.keys(left)) left[kind as keyof Budget] = 0
     },
   }
@@ -79,6 +87,7 @@ export function faultsOf(budget: Budget): Faults & { readonly budget: Budget } {
 
 /** The ways in which this call may end, the usual one first. `isFirst`: of those of its process. */
 export function faultsFor(call: PortCall<unknown>, faults: Faults, isFirst: boolean): readonly Fault[] {
+  if (!faults.areLeft()) return usualWay
   const { process, port, broken, adrift, cancel, isTraceless = false, isUnheeded = false } = call
   const ways: Fault[] = ['none']
   const add = (fault: Fault) => {
@@ -101,6 +110,8 @@ export function faultsFor(call: PortCall<unknown>, faults: Faults, isFirst: bool
   if (port === 'store') add('clock_jump')
   return ways
 }
+
+const usualWay: readonly Fault[] = ['none']
 
 /** What happened, in words. */
 export function words(call: Pick<PortCall<unknown>, 'words' | 'process'>, fault: Fault): string {

@@ -15,7 +15,7 @@ export interface PortCall<T> {
   /** What the caller is told when the line breaks. Without it, the line does not break. */
   readonly broken?: () => Error
   /** The same where the request is on its way, and will arrive. Without it, it never is. */
-  readonly adrift?: () => Error
+  readonly adrift?: (() => Error) | undefined
   /** It leaves nothing behind when the line breaks: that its reply was lost is as if it had not happened. */
   readonly isTraceless?: boolean
   /** Nothing depends on when it happens: of all schedules, those in which it happens at once are as good as any. */

@@ -47,6 +47,8 @@ export class World implements Ports {
   /** How much the database's clock has jumped. */
   databaseJumpMs = 0
   steps = 0
+  /** Rows that have been changed for good by what happened here. */
+  writes = 0
   /** On whose behalf everything runs until the next step: what follows from a call is done for whoever made it. */
   task: Task | undefined
   /** Whether what happened last was on its way when its line broke: nobody hears of it. */
@@ -55,6 +57,7 @@ export class World implements Ports {
   readonly #options: WorldOptions
   #chooser: Chooser
   #pending: Pending[] = []
+  #isCalm = false
   readonly #timers = timers()
 
   constructor(options: WorldOptions) {
@@ -89,6 +92,7 @@ export class World implements Ports {
     this.steps++
     if (this.steps > (this.#options.mostSteps ?? 5_000)) throw new Error('It goes in circles.')
     this.#forgetLate()
+    if (this.#isCalm) return this.#usualStep()
     const ready = this.#ready()
     const timer = this.#timers.next()
     const { faults } = this.#options
@@ -105,23 +109,39 @@ export class World implements Ports {
       faults.take('haste')
       return this.#passed(timer)
     }
-    this.task = chosen.task
-    this.isAdrift = chosen.call.process === ghost
     const ways = index < ready.length ? faultsFor(chosen.call, faults, isFirst(ready, index)) : (['cancel'] as const)
     const way = ways[chooser.how(ways.length)] ?? 'none'
     faults.take(way)
+    if (chooser !== usual) this.trace.push(told(chosen.call, way))
+    this.#takes(chosen, way)
+    return 'more'
+  }
+
+  /** The first that can happen does, as it should; time passes when there is none. */
+  #usualStep(): 'more' | 'over' {
+    const chosen = this.#pending.find(isReady)
+    if (chosen === undefined) return this.#passed(this.#timers.next())
+    this.#takes(chosen, 'none')
+    return 'more'
+  }
+
+  /** It is under way no longer, and what it writes is written by its task. */
+  #takes(chosen: Pending, way: Fault): void {
+    this.task = chosen.task
+    this.isAdrift = chosen.call.process === ghost
     this.#pending.splice(this.#pending.indexOf(chosen), 1)
-    if (chooser !== usual) this.trace.push(() => words(chosen.call, way))
     const before = this.#options.writes?.() ?? 0
     this.#happens(chosen, way)
-    if (chosen.task !== undefined) chosen.task.writes += (this.#options.writes?.() ?? 0) - before
-    return 'more'
+    const written = (this.#options.writes?.() ?? 0) - before
+    this.writes += written
+    if (chosen.task !== undefined) chosen.task.writes += written
   }
 
   /** From here on everything goes well, in the order in which it is asked for: nothing is chosen any more. */
   calm(): void {
     this.#options.faults.end()
     this.#chooser = usual
+    this.#isCalm = this.#options.remembers !== true
   }
 
   /** Nothing happens for so long. What was due meanwhile is due now. */
@@ -152,8 +172,10 @@ export class World implements Ports {
   #happens(pending: Pending, way: Fault): void {
     const { call, resolve, reject } = pending
     // Nearly always: so it makes nothing that only what goes wrong needs.
-    if (way === 'none') this.#reply(call.process, happened(call, resolve, reject))
-    else this.#goesWrong(pending, way)
+    if (way !== 'none') this.#goesWrong(pending, way)
+    else if (this.#options.remembers || call.process.frozenUntil > this.time)
+      this.#reply(call.process, happened(call, resolve, reject))
+    else happens(call, resolve, reject)
   }
 
   #goesWrong({ call, resolve, reject, task }: Pending, way: Exclude<Fault, 'none'>): void {
@@ -221,7 +243,7 @@ export class World implements Ports {
 
   /** What can happen now. Where every schedule is run, nobody waits for another order of what has none. */
   #ready(): readonly Pending[] {
-    const ready = this.#pending.filter(({ call }) => call.isReady?.() ?? true)
+    const ready = this.#pending.filter(isReady)
     const urgent = this.#options.remembers ? ready.find(({ call }) => call.isUrgent) : undefined
     return urgent === undefined ? ready : [urgent]
   }
@@ -278,6 +300,26 @@ function happened(call: PortCall<unknown>, resolve: Pending['resolve'], reject: 
   } catch (error) {
     return { tell: () => reject(error), learned: () => wordsOf(error) }
   }
+}
+
+/** Lets it happen, and tells at once. */
+function happens(call: PortCall<unknown>, resolve: Pending['resolve'], reject: Pending['reject']): void {
+  let value: unknown
+  try {
+    value = call.happen()
+  } catch (error) {
+    reject(error)
+    return
+  }
+  resolve(value)
+}
+
+function isReady({ call }: Pending): boolean {
+  return call.isReady?.() ?? true
+}
+
+function told(call: PortCall<unknown>, way: Fault): () => string {
+  return () => words(call, way)
 }
 
 /** Whether a process crashes before this call of its or before another one is the same. */
