@@ -14,26 +14,30 @@ interface Waiting {
 }
 
 /**
- * Writes down how effects ended. There is no timer: whatever ended while the last settlement was under way goes with the
- * next, so that few pay for a write of their own and nobody waits for company.
+ * Writes down how effects ended. There is no timer: whatever ended while all lanes were busy goes with the next settlement, so
+ * that few pay for a write of their own and nobody waits for company. There are two lanes, so that the store works at one
+ * while the disk is waited for by the other.
  */
 export function settling<Tx>(
   around: Pick<Surroundings<Tx>, 'store' | 'clock' | 'chance'>,
 ): (held: Held, outcome: EffectOutcome) => Promise<Settled> {
   const { store, clock, chance } = around
   const waiting: Waiting[] = []
-  let isUnderWay = false
+  let busyLanes = 0
+  let isGathering = false
 
   async function settleAll(): Promise<void> {
-    isUnderWay = true
+    busyLanes++
     // What ends in the same moment goes together from the first settlement on.
+    isGathering = true
     await Promise.resolve()
+    isGathering = false
     while (waiting.length > 0) {
       const batch = waiting.splice(0, limits.batch)
       const written = await settled(batch)
       for (const [index, { tell }] of batch.entries()) tell(written[index] ?? 'unwritten')
     }
-    isUnderWay = false
+    busyLanes--
   }
 
   /**
@@ -60,6 +64,6 @@ export function settling<Tx>(
   return (held, outcome) =>
     new Promise((tell) => {
       waiting.push({ settlement: { claim: held.claim, outcome }, tell })
-      if (!isUnderWay) void settleAll()
+      if (!isGathering && busyLanes < effectBounds.settlingLanes) void settleAll()
     })
 }

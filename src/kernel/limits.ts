@@ -247,6 +247,8 @@ export const workerBounds = {
 
 /** The outbox. */
 export const effectBounds = {
+  /** Settlements of a worker that are under way at once: more find the server's cores and its disk busy. */
+  settlingLanes: 2,
   /** A provider that is silent this long may have acted all the same. */
   timeoutMs: 10 * second,
   /** What a lease has over the longest call: time to ask for it, and to write down how the call ended. */
