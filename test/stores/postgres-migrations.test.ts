@@ -20,6 +20,7 @@ const released = {
   '0005-inbox': '81cd55385c7e2dd0ac69d6c691be1d332d1d020c2a9ddfad12a8a5f44733e385',
   '0006-reaping': '81ad65ae5fb1b76c1733d1efb56c1d0f9590f7e187ce60730960a95042b35103',
   '0007-turns': '48dc3cc78b0bcb70ba5a893fc5fa3395d2fb42ee89186345bc75dcdc281803fc',
+  '0008-fewer-indexes': '26eef9bb9a8810493fd6e94900d40283effa3ba96789063c8fe2f1e218aac4c4',
 }
 
 test('no released migration was edited, and each has the next number', () => {

@@ -44,7 +44,10 @@ onPostgres('on 200,000 rows', (url) => {
     { node: 'Index Scan', index },
     { node: 'Index Scan', index: 'records_pkey' },
   ]
-  const ofOpenEffects = { node: 'Index Only Scan', index: 'effect_states_open' }
+  const ofOpenEffects = [
+    { node: 'Index Scan', index: 'effects_record_id_generation_phase_sequence_key' },
+    { node: 'Index Scan', index: 'effect_states_pkey' },
+  ]
   const batches = [
     ['the sweeper looks', 'sweep', 'records_open'],
     ['the reaper buries', 'bury', 'records_expires'],
@@ -57,7 +60,7 @@ onPostgres('on 200,000 rows', (url) => {
     ['a lease is renewed', 'renew', found],
     ['an answer is stored', 'complete', found],
     ['the sweeper looks', 'sweep', batch('records_open')],
-    ['the reaper buries', 'bury', [...batch('records_expires').toSpliced(1, 0, ofOpenEffects)]],
+    ['the reaper buries', 'bury', [...batch('records_expires').toSpliced(1, 0, ...ofOpenEffects)]],
     ['a tenant is listed', 'list by scope', [{ node: 'Index Scan', index: 'records_scope' }]],
     ['a tenant is listed by state', 'list by scope and state', [{ node: 'Index Scan', index: 'records_scope' }]],
     ['everything is listed', 'list', [{ node: 'Index Scan', index: 'records_pkey' }]],

@@ -1,4 +1,5 @@
 import type { Query } from './connections.js'
+import { hasOpenEffects } from './fragments.js'
 
 /** When a tombstone has stood its time, as its index has it. */
 const forgettable = `(expires_at AT TIME ZONE 'UTC' + tombstone_ms * interval '1 millisecond')`
@@ -18,7 +19,7 @@ export function forgettingFor(schema: string) {
     forget: {
       text: `WITH gone AS MATERIALIZED (
         SELECT id FROM ${records} r WHERE status = 'expired' AND ${forgettable} <= ${schema}.clock() AT TIME ZONE 'UTC'
-          AND NOT EXISTS (SELECT FROM ${states} o WHERE o.record_id = r.id AND o.state NOT IN ('done', 'discarded'))
+          AND NOT ${hasOpenEffects(schema)}
         ORDER BY ${forgettable} LIMIT $1 FOR UPDATE SKIP LOCKED),
       c AS (DELETE FROM ${calls} WHERE ${ofGone} RETURNING downstream_key),
       s AS (DELETE FROM ${states} WHERE effect_id = ANY (ARRAY(SELECT id FROM ${effects} WHERE ${ofGone})) RETURNING effect_id),

@@ -48,3 +48,12 @@ function later(ms: string): string {
 function retained(ms: string): string {
   return `CASE WHEN ${ms} IS NULL THEN 'infinity' ELSE ${later(ms)} END`
 }
+
+/**
+ * Whether a record `r` has effects that are not final: they are found by the record, and each state by its effect. The offsets
+ * keep the planner from reading both tables through, to know it of all records at once.
+ */
+export function hasOpenEffects(schema: string): string {
+  return `(r.has_effects = 1 AND EXISTS (SELECT FROM (SELECT id FROM ${schema}.effects WHERE record_id = r.id OFFSET 0) e,
+    LATERAL (SELECT state FROM ${schema}.effect_states WHERE effect_id = e.id OFFSET 0) s WHERE s.state NOT IN ('done', 'discarded')))`
+}

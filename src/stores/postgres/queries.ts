@@ -8,6 +8,7 @@ import {
   completable,
   completed,
   expiresAt,
+  hasOpenEffects,
   held,
   moved,
   parameter,
@@ -37,7 +38,6 @@ export function queriesFor(schema: string) {
   const records = `${schema}.records`
   const clock = `${schema}.clock()`
   const active = `status <> 'expired' AND NOT (${expired} AND expires_at <= (SELECT ${clock}))`
-  const hasOpenEffects = `(has_effects = 1 AND EXISTS (SELECT FROM ${schema}.effect_states e WHERE e.record_id = r.id AND e.state NOT IN ('done', 'discarded')))`
   const now = `(SELECT ${clock} AS now) t`
   const read = `SELECT ${milliseconds(clock)}, committed_in, ${selected(whole)} FROM ${records} WHERE digest = $1`
   const update = (names: readonly string[]) =>
@@ -134,7 +134,7 @@ export function queriesFor(schema: string) {
         response_withheld_bytes = NULL, response_schema_version = NULL, progress = NULL,
         expires_at = CASE WHEN has_effects = 1 THEN ${clock} ELSE expires_at END, ${moved}
       WHERE id = ANY (ARRAY(
-        SELECT id FROM ${records} r WHERE ${expirable} AND expires_at <= ${clock} AND NOT ${hasOpenEffects}
+        SELECT id FROM ${records} r WHERE ${expirable} AND expires_at <= ${clock} AND NOT ${hasOpenEffects(schema)}
         ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))
       RETURNING 1`,
       gives: done,

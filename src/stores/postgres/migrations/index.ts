@@ -5,10 +5,20 @@ import { effects } from './0004-effects.js'
 import { inbox } from './0005-inbox.js'
 import { reaping } from './0006-reaping.js'
 import { turns } from './0007-turns.js'
+import { fewerIndexes } from './0008-fewer-indexes.js'
 import type { Migration } from './migration.js'
 
 /** Every migration, in order and without gaps. */
-export const migrations: readonly Migration[] = [records, activeKeys, work, effects, inbox, reaping, turns]
+export const migrations: readonly Migration[] = [
+  records,
+  activeKeys,
+  work,
+  effects,
+  inbox,
+  reaping,
+  turns,
+  fewerIndexes,
+]
 
 /** The schema that this release reads and writes. */
 export const schemaVersion = migrations.length
