@@ -14,8 +14,7 @@ export interface Told {
   readonly reply: Heard | 'lost'
 }
 
-export interface Heard extends Sent {
-  readonly isReplay: boolean
+export interface Heard extends Replied {
   /** What the key stood for when it was sent: a number that rises when it is used anew. */
   readonly epoch: number
 }
@@ -23,6 +22,11 @@ export interface Heard extends Sent {
 export interface Sent {
   readonly status: number
   readonly body: string
+}
+
+/** The same, and whether it is said to be the answer of an earlier one. */
+export interface Replied extends Sent {
+  readonly isReplay: boolean
 }
 
 export interface Asking {
@@ -39,7 +43,7 @@ export interface Surroundings {
   readonly sent: (client: string) => number
   readonly heard: (told: Told) => void
   /** Called when a node begins to send something. Gives what the key stands for. */
-  readonly sending: (task: Task, order: Order, reply: Sent) => number
+  readonly sending: (task: Task, order: Order, reply: Replied) => number
 }
 
 /** Sends a request, and again with the same key until it has an answer or no attempt is left. */
@@ -87,9 +91,9 @@ function asked(
 
     async function answered(node: SimulatedNode, received: Order, task: Task): Promise<void> {
       const { status, headers, body } = await node.answer(program, received).catch(() => serverError)
-      const sent = { status, body: textOf(body) }
       const isReplay = headers.some(([name]) => name.length === replayed.length && name.toLowerCase() === replayed)
-      const reply = { ...sent, isReplay, epoch: sending(task, received, sent) }
+      const sent = { status, body: textOf(body), isReplay }
+      const reply = { ...sent, epoch: sending(task, received, sent) }
       world
         .call({
           process: node.process,

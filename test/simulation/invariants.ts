@@ -1,9 +1,9 @@
 import type { StoredRecord } from '../../src/engine/record.js'
 import type { Order, Program } from './application.js'
-import { isFinal, type Sent, type Told } from './client.js'
+import { isFinal, type Replied, type Told } from './client.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { judgeAct } from './invariants/acts.js'
-import { isAnswer, judgeHeard, judgeMismatch, judgeSent } from './invariants/answers.js'
+import { isAnswer, judgeHeard, judgeMinted, judgeMismatch, judgeSent } from './invariants/answers.js'
 import { judgeAsk } from './invariants/asks.js'
 import { isNotLanded, judgeEffect } from './invariants/effects.js'
 import { isSettled, judgeEnd } from './invariants/ends.js'
@@ -21,7 +21,7 @@ import type { World } from './world/world.js'
 export interface Invariants {
   step(): void
   /** A node begins to send this, for this task. Gives what the key stands for by now. */
-  sending(task: Task, order: Order, reply: Sent): number
+  sending(task: Task, order: Order, reply: Replied): number
   /** Whether workers and providers have nothing left to do. */
   isSettled(): boolean
   /** Everything has had its time, and something is not settled. */
@@ -85,8 +85,9 @@ export function invariants({ world, database, provider, heard, requests }: Judge
     }
   }
 
-  function judgeReply(task: Task, order: Order, sent: Sent, name: string): void {
+  function judgeReply(task: Task, order: Order, sent: Replied, name: string): void {
     lookAtRows()
+    judgeMinted(task, order, sent)
     if (isAnswer(sent.status)) judgeSent(order, sent.status, sent.body, recordOf(order))
     else judgeRefusal(task, sent, name)
   }

@@ -1,7 +1,8 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Order } from '../application.js'
-import { type Sent, type Told, textOf } from '../client.js'
+import { type Replied, type Sent, type Told, textOf } from '../client.js'
 import { demand } from '../violation.js'
+import type { Task } from '../world/task.js'
 
 /** What is sent is durable by then, and is about the request that it answers. */
 export function judgeSent(order: Order, status: number, body: string, record: StoredRecord | undefined): void {
@@ -16,6 +17,16 @@ export function judgeSent(order: Order, status: number, body: string, record: St
 }
 
 /**
+ * A key that was minted is nobody else's. Who took it may still be told what is stored: it was stopped for so long that a
+ * worker finished its work.
+ */
+export function judgeMinted({ claims }: Task, { tenant, key, isKeyless }: Order, { status, isReplay }: Replied): void {
+  if (!isKeyless) return
+  const isOwn = status !== 422 && (!isReplay || claims > 0)
+  demand(isOwn, () => `${tenant}/${key} met a request that it is not`)
+}
+
+/**
  * To its clients a key is a register that is written once: every two answers are the same, whoever asks after one was heard
  * gets it, or no answer now, never a conflict and never a mismatch; and nobody gets an answer from before the last one.
  */
@@ -23,7 +34,6 @@ export function judgeHeard(told: Told, earlier: readonly Told[]): void {
   const { reply, order } = told
   if (reply === 'lost') return
   const name = `${order.tenant}/${order.key}`
-  if (order.isKeyless) demand(!reply.isReplay && reply.status !== 422, () => `${name} met a request that it is not`)
   for (const [index, before] of earlier.entries()) {
     if (before.reply === 'lost' || !isAnswer(before.reply.status) || !isSameKey(before, told)) continue
     const isAfter = index < told.sentAfter
