@@ -9,7 +9,7 @@ export interface EffectCall<Payload> {
   /** What the provider gets as its idempotency key: the same on every attempt. */
   readonly key: string
   readonly scope: Scope
-  /** Aborts when the time of the call is over, or the claim on the effect is lost. */
+  /** Aborts when the time of the call is over, or the claim on the effect is lost. Made when it is read: a spread leaves it behind. */
   readonly signal: AbortSignal
   /** Counts claims, from 1. */
   readonly attempt: number

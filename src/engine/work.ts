@@ -142,7 +142,7 @@ export type CallFailure = 'answered' | 'not_sent' | 'doubt'
 export interface Calling<I> {
   /** The downstream key. */
   readonly key: string
-  /** Aborts when the call's time is over, or the claim is lost. */
+  /** Aborts when the call's time is over, or the claim is lost. Made when it is read: a spread leaves it behind. */
   readonly signal: AbortSignal
   readonly input: Jsonified<I>
   readonly attempt: number
