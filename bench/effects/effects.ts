@@ -11,6 +11,7 @@ import { effectWorker } from '../../dist/effects/worker.js'
 import type { EffectStore } from '../../dist/engine/effect-store.js'
 import { migratePostgres, postgresStore } from '../../dist/stores/postgres/index.js'
 import { startPostgres } from '../../scripts/postgres.mjs'
+import { median } from '../median.js'
 import { type Boss, startedBoss } from './boss.js'
 import { writeEffects } from './written.js'
 
@@ -91,7 +92,6 @@ async function perSecond(work: () => Promise<void>): Promise<number> {
 }
 
 function report(series: Readonly<Record<'hapax' | 'pg-boss', readonly number[]>>): Report {
-  const median = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN
   const hapax = Math.round(median(series.hapax))
   const boss = Math.round(median(series['pg-boss']))
   for (const [name, numbers] of Object.entries(series)) {

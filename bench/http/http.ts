@@ -7,6 +7,7 @@
 import { cpus } from 'node:os'
 import { script } from '../../scripts/parts.mjs'
 import { run } from '../../scripts/processes.mjs'
+import { median } from '../median.js'
 import { type Child, start } from './child.js'
 import type { Load, Loaded } from './client.js'
 import type { Usage } from './server.mjs'
@@ -100,23 +101,20 @@ async function asked({ name, server, client }: Site, load: Omit<Load, 'port'>): 
 }
 
 function report(series: ReadonlyMap<string, readonly Measured[]>): Readonly<Record<string, number>> {
-  const median = (name: string, of: keyof Measured) => {
-    const sorted = (series.get(name) ?? []).map((measured) => measured[of]).sort((a, b) => a - b)
-    return sorted[sorted.length >> 1] ?? Number.NaN
-  }
+  const usual = (name: string, of: keyof Measured) => median((series.get(name) ?? []).map((measured) => measured[of]))
   const ratios: Record<string, number> = {}
   for (const keys of ['new', 'known'] as const) {
     for (const name of [`bare ${keys}`, `guarded ${keys}`]) {
-      const perSecond = median(name, 'perSecond').toFixed(0).padStart(7)
-      const serverUs = median(name, 'serverUs').toFixed(1).padStart(6)
-      const share = (100 * median(name, 'clientShare')).toFixed(0)
+      const perSecond = usual(name, 'perSecond').toFixed(0).padStart(7)
+      const serverUs = usual(name, 'serverUs').toFixed(1).padStart(6)
+      const share = (100 * usual(name, 'clientShare')).toFixed(0)
       console.log(
         `${name.padEnd(14)} ${perSecond} /s   server ${serverUs} µs per request   callers ${share} % of a processor`,
       )
     }
-    const ratio = median(`guarded ${keys}`, 'perSecond') / median(`bare ${keys}`, 'perSecond')
+    const ratio = usual(`guarded ${keys}`, 'perSecond') / usual(`bare ${keys}`, 'perSecond')
     const label = keys === 'new' ? 'new keys' : 'replays'
-    const work = median(`bare ${keys}`, 'serverUs') / median(`guarded ${keys}`, 'serverUs')
+    const work = usual(`bare ${keys}`, 'serverUs') / usual(`guarded ${keys}`, 'serverUs')
     const judged = ratio >= aim ? '' : `, below the aim of ${aim}`
     console.log(
       `${label}: ${ratio.toFixed(2)} of bare Fastify by the clock, ${work.toFixed(2)} by processor time${judged}`,

@@ -10,6 +10,7 @@ import { engine } from '../../src/engine/engine.js'
 import { workerBounds } from '../../src/kernel/limits.js'
 import { migratePostgres, postgresStore } from '../../src/stores/postgres/index.js'
 import { startWorkers } from '../../src/workers/workers.js'
+import { median } from '../median.js'
 import { type Load, load } from '../store/load.js'
 
 const expired = 1_000_000
@@ -80,15 +81,13 @@ async function fill(pool: pg.Pool): Promise<void> {
 }
 
 function report(without: readonly Load[], withReaper: readonly Load[], reaped: Reaped): object {
-  const median = (slices: readonly Load[], of: (slice: Load) => number | undefined) =>
-    slices.map((slice) => of(slice) ?? Number.NaN).sort((a, b) => a - b)[slices.length >> 1] ?? Number.NaN
   console.log(
     `${reaped.buried} records buried and ${reaped.deleted} deleted, of ${expired}; ${traffic.concurrency} callers;`,
     `slices of ${seconds} s, median of each; batches of ${workerBounds.reapBatch}, ${workerBounds.reapPauseMs} ms between them`,
   )
   const line = (name: string, slices: readonly Load[]) => {
-    const perSecond = median(slices, (slice) => slice.perSecond)
-    const p99 = median(slices, (slice) => slice.reserveP99Ms)
+    const perSecond = median(slices.map(({ perSecond }) => perSecond))
+    const p99 = median(slices.map(({ reserveP99Ms }) => reserveP99Ms ?? Number.NaN))
     const figures = `${perSecond.toFixed(0).padStart(6)} pairs/s   p99 of reservations ${p99.toFixed(2)} ms`
     console.log(`${name.padEnd(10)} ${figures}   ${slices.length} slices`)
     return { perSecond, p99 }
