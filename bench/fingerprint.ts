@@ -4,12 +4,12 @@
  * does neither. Both take turns in one run, and each ratio is one of neighbours.
  */
 import { createHash } from 'node:crypto'
-import { createRequire } from 'node:module'
+import untyped from 'canonicalize'
 import { fingerprinter } from '../dist/engine/fingerprint/fingerprinter.js'
 import { median } from './median.js'
 
-/** Its types speak of a default export, which the package itself does not have. */
-const canonicalize: (value: unknown) => string | undefined = createRequire(import.meta.url)('canonicalize')
+/** Its types speak of a module in which it is the default export: it is the module itself. */
+const canonicalize = untyped as unknown as (value: unknown) => string | undefined
 
 const rounds = 25
 const sizes = [200, 2_000, 50_000]
