@@ -186,6 +186,14 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
     onEnded = () => {}
   }
 
+  /** Waits for it, but no longer than `ms`. */
+  async function noLonger(ms: number, work: Promise<unknown>): Promise<void> {
+    const enough = new Stopping()
+    const end = () => enough.stop()
+    work.then(end, end)
+    await sleep(clock, ms, enough)
+  }
+
   /** Those whose turn has not come leave the crew released, and the store is told so. */
   function stopTaking(): void {
     isDraining = true
@@ -194,8 +202,9 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
 
   async function drain(): Promise<void> {
     stopTaking()
-    await Promise.all(ahead.splice(0).map(({ found }) => found.then(begun).catch(() => undefined)))
-    await givenBack
+    const brought = ahead.splice(0).map(({ found }) => found.then(begun).catch(() => undefined))
+    // A store that is silent has the leases run out.
+    await noLonger(defaults.lastWordsMs, Promise.all([givenBack, ...brought]))
     await fewerThan(1, defaults.drainMs)
     leases.abandon()
     await fewerThan(1, defaults.lastWordsMs)
@@ -224,9 +233,11 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
       while (!signal.aborted) {
         try {
           await watch.pass(pass)
+          // What another claim under way may bring is not left to its lease meanwhile.
+          if (ahead.length > 0) continue
           if (taken === 0 && heldNow() < batch) await pause.pause(idleMs(chance.fraction()), signal)
           // The next are asked for while the last of these are settled.
-          else if (ahead.length === 0) await fewerThan(Math.floor(batch / 2) + 1, effectBounds.sweepMs, signal)
+          else await fewerThan(Math.floor(batch / 2) + 1, effectBounds.sweepMs, signal)
         } catch (error) {
           const pauseMs = watch.pauseAfter(error)
           if (pauseMs === undefined) break

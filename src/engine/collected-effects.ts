@@ -8,10 +8,11 @@ import { jsonText } from './plain.js'
 import type { Policy } from './policy.js'
 import type { EffectOptions } from './work.js'
 
-/** The effects that one phase asks for, until it commits. */
+/** The effects that one phase asks for, while its body runs. */
 export interface CollectedEffects {
   add(kind: string, payload: unknown, options?: EffectOptions): void
-  readonly all: readonly NewEffect[]
+  /** All that were asked for. One that is asked for later would be lost, or commit with something else: it is refused. */
+  end(): readonly NewEffect[]
 }
 
 interface Ground {
@@ -27,9 +28,14 @@ export function collectedEffects(
   { catalogue, canKeep, policy }: Ground,
 ): CollectedEffects {
   const all: NewEffect[] = []
+  let isOver = false
   return {
-    all,
+    end() {
+      isOver = true
+      return all
+    },
     add(kind, payload, { delay, order } = {}) {
+      if (isOver) throw tooLate(kind, phase)
       if (!canKeep)
         throw new HapaxError('transaction_unsupported', 'This store has no outbox; effects need one that does.')
       const known = catalogue?.kinds.get(kind)
@@ -67,6 +73,11 @@ function orderOf({ name, orderBy }: EffectKind, payload: unknown): string | unde
   const order = orderBy?.(payload)
   if (order === undefined || typeof order === 'string') return order
   throw new HapaxError('policy_invalid', `Effect "${name}": orderBy gave no text; give an id, or undefined.`)
+}
+
+function tooLate(kind: string, phase: string): HapaxError {
+  const message = `Phase "${phase}" is over: ask for effect "${kind}" before its body has returned or thrown, and await what asks for it.`
+  return new HapaxError('effect_outside_phase', message)
 }
 
 function unknownKind(kind: string, catalogue: Pick<Effects, 'kinds'> | undefined): HapaxError {

@@ -7,9 +7,9 @@ import type { CollectedEffects } from './collected-effects.js'
 import { childKey } from './downstream-key.js'
 import { endingOf, type Unsound } from './evidence.js'
 import { errorCodeOf } from './name.js'
-import { type Ground, Phases, transactional } from './phases.js'
+import { type Ground, Phases, phaseOf, transactional } from './phases.js'
 import type { Policy } from './policy.js'
-import { type Answer, type StoredAnswer, started } from './record.js'
+import { type Answer, finished, type StoredAnswer, started } from './record.js'
 import type { Scope } from './scope.js'
 import type { Committed } from './store.js'
 import type { Phase, Work } from './work.js'
@@ -186,7 +186,8 @@ export class HeldWork<Tx> implements Work<Tx> {
     let done: Committed<T>
     try {
       done = await transactional(context.wholeStore).transaction(claim, async (tx) => {
-        const value = await body(phases.phase(tx))
+        const value = await body(phaseOf(tx, effects))
+        const asked = effects.end()
         const doubt = inDoubt(this.#doubt)
         if (doubt !== undefined) throw doubt
         const said = await guarded.toAnswer(value)
@@ -201,20 +202,22 @@ export class HeldWork<Tx> implements Work<Tx> {
         answer = said
         passing('commit.open')
         const completion = { answer: keptAnswer(said, policy), answerVersion: policy.answerVersion }
-        return { value, write: { kind: 'complete', ...completion }, effects: effects.all }
+        return { value, write: { kind: 'complete', ...completion }, effects: asked }
       })
     } catch (reason) {
       this.#failure ??= { reason }
-      if (answer !== undefined && !isHapaxError(reason, 'claim_lost')) this.#state = { kind: 'unsure' }
+      if (answer === undefined) phases.undone(finished)
+      else if (!isHapaxError(reason, 'claim_lost')) this.#state = { kind: 'unsure' }
       throw reason
     } finally {
       this.#isCommitting = false
+      effects.end()
       phases.leave()
     }
     passing('commit.committed')
     if (answer !== undefined) this.#state = { kind: 'committed', answer, expiresAt: done.expiresAt }
     this.#failure = undefined
-    phases.tellEffects(effects)
+    phases.tellEffects(effects.end())
     return done.value
   }
 

@@ -6,6 +6,7 @@ import { type CallMark, handedOut } from './call-store.js'
 import { type CollectedEffects, collectedEffects } from './collected-effects.js'
 import { type Context, subjectOf } from './context.js'
 import { derivedKey } from './downstream-key.js'
+import type { NewEffect } from './effect-store.js'
 import type { Unsound } from './evidence.js'
 import type { Guarded } from './guarded.js'
 import type { Lease } from './lease.js'
@@ -91,7 +92,7 @@ export class Phases<Tx> {
 
   /** Whether anything has happened that a later attempt must know of. */
   get isUsed(): boolean {
-    return this.#begun.size > 0
+    return this.#begun.size > 0 || this.#progress.handedOut !== undefined
   }
 
   /** Whether a phase is under way. */
@@ -131,21 +132,28 @@ export class Phases<Tx> {
     let isWritten = false
     try {
       const { value } = await store.transaction(this.ground.claim, async (tx) => {
-        const result = jsonified(await body(this.phase(tx)), `result of phase "${name}"`)
+        const result = jsonified(await body(phaseOf(tx, effects)), `result of phase "${name}"`)
+        const asked = effects.end()
         const progress = this.after({ name, result })
         const write = this.#checkpoint(name, 'resume', progress)
         passing('phase.open')
         isWritten = true
-        return { value: { result, progress }, write, effects: effects.all }
+        return { value: { result, progress }, write, effects: asked }
       })
-      this.tellEffects(effects)
+      this.tellEffects(effects.end())
       return value
     } catch (error) {
       if (isWritten) this.unsure(error)
-      // Rolled back before anything of it was written: it may run again in this run, and does not stand in the way of a release.
-      else this.#begun.delete(name)
+      else this.undone(name)
       throw error
+    } finally {
+      effects.end()
     }
+  }
+
+  /** Rolled back before anything of it was written: it may run again in this run, and does not stand in the way of a release. */
+  undone(name: string): void {
+    this.#begun.delete(name)
   }
 
   /** The handler comes by a phase: gives it if it is on record, and otherwise lets it begin. Whoever enters leaves. */
@@ -172,11 +180,6 @@ export class Phases<Tx> {
     this.#open = undefined
   }
 
-  /** What the body of a phase is given, and the effects that it asks for by it. */
-  phase(tx: Tx): Phase<Tx> {
-    return { tx, effect: (kind, payload, options) => this.effect(kind, payload, options) }
-  }
-
   effect: Phase<Tx>['effect'] = (kind, payload, options) => {
     const effects = this.#open?.effects
     if (effects === undefined)
@@ -187,9 +190,9 @@ export class Phases<Tx> {
     effects.add(kind, payload, options)
   }
 
-  tellEffects({ all }: CollectedEffects): void {
+  tellEffects({ length: count }: readonly NewEffect[]): void {
     const { context, guarded } = this.ground
-    if (all.length > 0) context.events.emit('effects_written', () => ({ ...subjectOf(guarded), count: all.length }))
+    if (count > 0) context.events.emit('effects_written', () => ({ ...subjectOf(guarded), count }))
   }
 
   /** Begins the last phase, and gives the effects that it will have. */
@@ -339,6 +342,11 @@ export class Phases<Tx> {
     this.spoil({ kind: 'doubt', errorCode: 'recovery_point_unknown' })
     return otherPhase(expected, name)
   }
+}
+
+/** What the body of a phase is given. Its effects commit with this phase, or not at all, whatever is open when one is asked for. */
+export function phaseOf<Tx>(tx: Tx, effects: CollectedEffects): Phase<Tx> {
+  return { tx, effect: (kind, payload, options) => effects.add(kind, payload, options) }
 }
 
 interface OpenPhase {

@@ -1,8 +1,9 @@
 import { type Clock, within } from '../kernel/clock.js'
 import { HapaxError, invariant, isHapaxError } from '../kernel/errors.js'
 import { type Admission, admissionOf } from './admission.js'
-import { type CollectedEffects, collectedEffects } from './collected-effects.js'
+import { collectedEffects } from './collected-effects.js'
 import { type Context, subjectOf } from './context.js'
+import type { NewEffect } from './effect-store.js'
 import { type Ending, endingOf, type HandlerResult } from './evidence.js'
 import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
@@ -68,12 +69,13 @@ async function attempt<Tx>(
           guarded,
           new SingleWork({ tx, claim, record, effects, toAnswer: (value) => guarded.toAnswer(value) }),
         )
+        const asked = effects.end()
         const ending = endingOf(result, undefined, guarded)
         if (ending.kind !== 'complete' || ending.answer === undefined) {
           undone = { ending, result }
           throw new Undone()
         }
-        return stepOf(guarded, { ending, effects, generation })
+        return stepOf(guarded, { ending, effects: asked, generation })
       },
       guarded.joins,
     )
@@ -101,7 +103,7 @@ class Undone extends Error {}
 
 interface Ended {
   readonly ending: Ending
-  readonly effects: CollectedEffects
+  readonly effects: readonly NewEffect[]
   readonly generation: number
 }
 
@@ -117,7 +119,7 @@ function stepOf<Tx>({ policy }: Guarded<Tx>, { ending, effects, generation }: En
   const { answer } = ending
   const rows = answer.status < 400 ? ('keep' as const) : ('undo' as const)
   const completion = { answer: keptAnswer(answer, policy), answerVersion: policy.answerVersion }
-  const written = rows === 'keep' ? effects.all : []
+  const written = rows === 'keep' ? effects : []
   const outcome: Answered = {
     kind: 'answered',
     answer: kept(answer),

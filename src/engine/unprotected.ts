@@ -20,11 +20,7 @@ export async function runUnprotected<Tx>(context: Context<Tx>, guarded: Guarded<
   events.emit('ran_unprotected', () => subjectOf(guarded))
   const stopping = new Stopping()
   const unlisten = background.ended.onStop(() => stopping.stop(new HapaxError('engine_closed')))
-  const late = () => {
-    const error = new HapaxError('answer_not_stored', 'The handler runs without protection, longer than allowed.')
-    stopping.stop(error)
-    return error
-  }
+  const late = () => new HapaxError('answer_not_stored', 'The handler runs without protection, longer than allowed.')
   try {
     const running = background.track((async () => guarded.handler(emptyWork(stopping, storeDown, guarded.scope)))())
     const answer = await guarded.toAnswer(await within(clock, policy.maxRunMs, running, late))
@@ -37,6 +33,7 @@ export async function runUnprotected<Tx>(context: Context<Tx>, guarded: Guarded<
       expiresAt: undefined,
     }
   } catch (error) {
+    stopping.stop(error instanceof Error ? error : undefined)
     return { kind: 'threw', error }
   } finally {
     unlisten()

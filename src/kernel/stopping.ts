@@ -36,8 +36,8 @@ export class Stopping {
   stop(reason: Error = enough): void {
     if (this.#reason !== undefined) return
     this.#reason = reason
-    for (const tell of this.#listeners.splice(0)) tell(reason)
     this.#controller?.abort(reason)
+    for (const tell of this.#listeners.splice(0)) tell(reason)
   }
 }
 

@@ -56,7 +56,64 @@ describe('a worker that runs', () => {
   })
 })
 
+describe('of two claims under way', () => {
+  test('what the second brings is carried out, though the first comes back with nothing', async () => {
+    const ids = await it.write(...Array.from({ length: 5 }, () => ({})))
+    let claims = 0
+    const store: typeof it.store = {
+      ...it.store,
+      async claim(query) {
+        claims++
+        // The first is full, so that two are asked for; the next of them is beaten by another worker.
+        return claims === 2 ? [] : it.store.claim(query)
+      },
+    }
+    const stop = new AbortController()
+    // Its clock stands still: whoever rests now rests for ever.
+    const worker = it.worker({ call: provider('ok').call, ...honouring }, { store, batch: 9, concurrency: 9 })
+    const running = worker.run(stop.signal)
+    await until(
+      () => it.effect(ids[4] ?? 0),
+      ({ state }) => state === 'done',
+    )
+    expect(claims).toBeGreaterThanOrEqual(3)
+    stop.abort()
+    await bounded(running, 'the worker to stop')
+  })
+})
+
 describe('once a worker is told to stop', () => {
+  test('it stops within a bound, though the store takes nothing back', async () => {
+    await it.write({}, {}, {})
+    const begun = gate()
+    const idle = gate()
+    const store: typeof it.store = {
+      ...it.store,
+      settle: () => new Promise(() => {}),
+      async claim(query) {
+        const found = await it.store.claim(query)
+        if (found.length === 0) idle.open()
+        return found
+      },
+    }
+    const stop = new AbortController()
+    const call = () => {
+      begun.open()
+      return new Promise<never>(() => {})
+    }
+    const worker = it.worker({ call, ...honouring }, { store, concurrency: 1 })
+    const running = worker.run(stop.signal)
+    await bounded(begun.opened, 'the call')
+    await bounded(idle.opened, 'the claim after it')
+    stop.abort()
+    const isOver = gate()
+    void running.then(() => isOver.open())
+    // All that it waits for in the end, one after another, each a little after the one before.
+    const boundMs = defaults.drainMs + 2 * defaults.lastWordsMs
+    for (let ms = 0; ms <= boundMs + 1_000; ms += 200) await it.clock.advance(200)
+    await bounded(isOver.opened, 'the worker to stop')
+  })
+
   test('nothing begins, though a claim was on its way', async () => {
     const [id = 0] = await it.write({})
     const asked = gate()

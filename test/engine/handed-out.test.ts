@@ -29,6 +29,19 @@ async function vanished(...names: readonly string[]) {
 }
 
 describe('a key that a handler was given to make its call by itself', () => {
+  test('is not forgotten by a refusal: whoever speaks of it later finds the request', async () => {
+    const bench = await workBench({}, { onError: () => 'release' })
+    const { hapax, policy, store } = bench
+    let key = ''
+    const refusing = hapax.run({ ...request, policy }, async (work) => {
+      key = await work.downstreamKey('charge')
+      throw new Error('not today')
+    })
+    expect(String(await rejection(refusing))).toContain('not today')
+    expect(await bench.record()).toMatchObject({ state: 'failed_retryable', errorCode: 'released_late' })
+    expect((await store.calls.find(key))?.call).toMatchObject({ phase: 'started' })
+  })
+
   test('is on record before it is given, and begins no call that would keep the record', async () => {
     const bench = await workBench()
     const { hapax, policy, store } = bench

@@ -109,6 +109,13 @@ describe('a phase', () => {
     expect(await bench.record()).toBeUndefined()
   })
 
+  test('that is the last, and whose body threw, does not keep a refusal from giving the key back either', async () => {
+    const bench = await workBench({}, { onError: () => 'release' })
+    const refusing: Handler = (work) => work.commit(() => Promise.reject(new Error('not in this state')))
+    await expect(run(bench, refusing)).rejects.toThrow('not in this state')
+    expect(await bench.record()).toBeUndefined()
+  })
+
   test('whose result is no JSON rolls its rows back', async () => {
     const bench = await workBench()
     const circle: { self?: unknown } = {}
@@ -470,6 +477,41 @@ describe('the effects of a phase', () => {
   })
 
   const effects = definitions({ 'receipt.send': { call: () => ({ sent: true }) } })
+
+  test('belong to the body that asked for them: one that a body asks for after it has failed goes with no other phase', async () => {
+    const bench = await workBench({ effects })
+    const again = gate()
+    let late: Promise<unknown> | undefined
+    await run(bench, async (work) => {
+      const failing = work.transaction('paid', ({ effect }) => {
+        late = rejection(again.opened.then(() => effect('receipt.send', { by: 'the one that failed' })))
+        throw new Error('no stock')
+      })
+      expect(String(await rejection(failing))).toContain('no stock')
+      return work.transaction('paid', async ({ effect }) => {
+        again.open()
+        expect(await late).toMatchObject({ code: 'effect_outside_phase' })
+        effect('receipt.send', { by: 'the one that committed' })
+        return 'paid'
+      })
+    })
+    expect(await written(bench)).toEqual([['receipt.send', 'paid', 1]])
+  })
+
+  test('are all that its body asked for before it returned: one that is asked for later is refused, not lost', async () => {
+    const bench = await workBench({ effects })
+    let late: Promise<unknown> | undefined
+    await run(bench, (work) =>
+      work.commit(({ effect }) => {
+        late = rejection(new Promise((resolve) => setImmediate(resolve)).then(() => effect('receipt.send', {})))
+        effect('receipt.send', {})
+        return 'done'
+      }),
+    )
+    expect(await late).toMatchObject({ code: 'effect_outside_phase' })
+    expect(await written(bench)).toHaveLength(1)
+  })
+
   const written = async ({ store }: WorkBench) =>
     (await store.effects.list({ limit: 10 })).effects.map(({ kind, phase, sequence }) => [kind, phase, sequence])
 
@@ -543,7 +585,7 @@ describe('the effects of a phase', () => {
       await work.transaction('ride_created', async ({ effect }) => {
         late = effect
       })
-      expect(() => late?.('receipt.send', {})).toThrow(/inside of work.transaction/)
+      expect(() => late?.('receipt.send', {})).toThrow(/is over/)
       return 'done'
     })
     expect(await written(bench)).toEqual([])

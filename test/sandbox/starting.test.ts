@@ -49,6 +49,7 @@ test.concurrent('what is not set, or set to nothing, has its default', () => {
     database: { kind: 'sqlite', dataDir: '.hapax' },
     delayMs: 0,
     lease: '30s',
+    quotas: { newKeysPerSecond: 1_000, activeKeys: 1_000_000 },
     providersUrl: undefined,
     webhookSecrets: {
       airtm: 'whsec_c2FuZGJveC1haXJ0bS13ZWJob29rLXNlY3JldA==',
