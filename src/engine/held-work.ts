@@ -7,11 +7,12 @@ import type { CollectedEffects } from './collected-effects.js'
 import { childKey } from './downstream-key.js'
 import { endingOf, type Unsound } from './evidence.js'
 import { errorCodeOf } from './name.js'
-import { type Ground, Phases, phaseOf, transactional } from './phases.js'
+import { type Ground, Phases } from './phases.js'
 import type { Policy } from './policy.js'
 import { type Answer, finished, type StoredAnswer, started } from './record.js'
 import type { Scope } from './scope.js'
 import type { Committed } from './store.js'
+import { phaseOf, transactional } from './transactional.js'
 import type { Phase, Work } from './work.js'
 
 export type CommitState =

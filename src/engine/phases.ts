@@ -14,7 +14,8 @@ import { anotherVersion, otherPhase, overlapping, refuseBadName, repeated } from
 import { type Jsonified, jsonified } from './plain.js'
 import type { CommittedPhase, Progress } from './progress.js'
 import { type Claim, finished, type OnLeaseOver, type StoredRecord } from './record.js'
-import type { Checkpoint, Store } from './store.js'
+import type { Checkpoint } from './store.js'
+import { phaseOf, transactional } from './transactional.js'
 import type { Phase } from './work.js'
 
 /** What the phases of one run stand on. */
@@ -344,21 +345,8 @@ export class Phases<Tx> {
   }
 }
 
-/** What the body of a phase is given. Its effects commit with this phase, or not at all, whatever is open when one is asked for. */
-export function phaseOf<Tx>(tx: Tx, effects: CollectedEffects): Phase<Tx> {
-  return { tx, effect: (kind, payload, options) => effects.add(kind, payload, options) }
-}
-
 interface OpenPhase {
   readonly kind: 'transaction' | 'call' | 'commit' | 'extend' | 'downstreamKey'
   readonly name: string
   readonly effects: CollectedEffects | undefined
-}
-
-type Transactional<Tx> = Store<Tx> & { readonly transaction: NonNullable<Store<Tx>['transaction']> }
-
-export function transactional<Tx>(store: Store<Tx>): Transactional<Tx> {
-  if (store.transaction !== undefined) return store as Transactional<Tx>
-  const message = `The ${store.name} store has no transactions; use one that has, or return the answer without work.commit and work.transaction.`
-  throw new HapaxError('transaction_unsupported', message)
 }
