@@ -204,6 +204,22 @@ test('what the provider did on the other side of an edge is no difference, in ne
   ])
 })
 
+test('a ledger is read from the first try of an effect that was done since, and three days back at most', async () => {
+  const bed = bench()
+  const since = bed.clock.now() - settle - day
+  const readSince = async (firstStartedAt: number) => {
+    const effects = [{ downstreamKey: 'a', state: 'done', firstStartedAt, finishedAt: since + 1 }]
+    const outbox = { done: async () => ({ effects }), list: async () => ({ effects: [] }), named: async () => [] }
+    const card = source()
+    const hapax = { ...bed.hapax, outbox } as never
+    await workOnce({ hapax, ...alone, ledger: { providers: { card } } })
+    return (card.windows[0]?.since ?? 0) + settle
+  }
+  expect(await readSince(since + 1)).toBe(since)
+  expect(await readSince(since - 5 * hour)).toBe(since - 5 * hour)
+  expect(await readSince(since - 9 * day)).toBe(since - workerBounds.ledgerReachMs)
+})
+
 const landed = {
   id: 1,
   scope: 'acme',
