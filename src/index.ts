@@ -126,7 +126,8 @@ export {
   type LedgerReport,
 } from './workers/ledger.js'
 export type { OurEntry, Window } from './workers/ledger-ours.js'
-export type { LedgerSource, LedgerWorkerOptions } from './workers/ledger-worker.js'
+export type { LedgerSource } from './workers/ledger-source.js'
+export type { LedgerWorkerOptions } from './workers/ledger-worker.js'
 export type { WorkerOptions } from './workers/options.js'
 export type { Did, WorkerStatus } from './workers/passes.js'
 export type { ReaperOptions } from './workers/reaper.js'

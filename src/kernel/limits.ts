@@ -241,6 +241,10 @@ export const workerBounds = {
   ledgerEntries: 2_000_000,
   /** What was begun this recently may still be on its way, on our side or on the provider's. */
   ledgerSettleMs: hour,
+  /** How long one ledger may be read: an export of a day comes in minutes, and one that hangs holds up the others. */
+  ledgerReadMs: 10 * minute,
+  /** How far back of its window a ledger is read for effects that were first tried before: retries rarely go on for longer. */
+  ledgerReachMs: 3 * day,
   /** Differences of one kind that a comparison lists; the rest is counted. */
   ledgerListed: 10_000,
 } as const

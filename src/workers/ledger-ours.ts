@@ -14,7 +14,10 @@ export interface OurEntry {
   readonly state: string
   /** What that state says: it was done, it was not, nobody knows, or it is under way. */
   readonly says: 'landed' | 'not_landed' | 'open' | 'waiting'
+  /** When it began, or when it was done, of an effect that is. */
   readonly at: number
+  /** The provider cannot have done it before. */
+  readonly begunAt: number
 }
 
 type Ours<Tx> = Pick<Engine<Tx>, 'calls' | 'outbox'>
@@ -28,7 +31,7 @@ export interface Window {
 /**
  * Of the calls and effects whose time lies in a window, those that a ledger must have something to say about: all calls, and
  * of the effects those that were done or are in doubt. A page at a time, each by an index, so that what lies outside of the
- * window costs nothing, save for effects that were done since.
+ * window costs nothing, save for effects that are in doubt.
  */
 export async function* oursIn<Tx>({ calls, outbox }: Ours<Tx>, window: Window): AsyncGenerator<OurEntry> {
   const since = Math.max(0, window.since)
@@ -38,10 +41,19 @@ export async function* oursIn<Tx>({ calls, outbox }: Ours<Tx>, window: Window): 
     for await (const page of listed) yield* page.calls.map(callEntry)
   }
   if (outbox === undefined) return
-  // One that was carried out in the window was done in it, or later.
-  for await (const page of paged((page) => outbox.done({ since, ...page }))) yield* within(page.effects, window)
+  yield* doneIn(outbox, window)
   for await (const page of paged((page) => outbox.list({ state: 'unknown', ...page })))
-    yield* within(page.effects, window)
+    yield* page.effects.map(effectEntry).filter(({ at }) => at >= since && at < until)
+}
+
+/**
+ * When the first of all began that belong to a window. An effect belongs to the one that it was done in, but its provider may
+ * have done it at the first try, long before we heard of it.
+ */
+export async function firstBegunIn<Tx>({ outbox }: Ours<Tx>, window: Window): Promise<number> {
+  let first = window.since
+  if (outbox !== undefined) for await (const { begunAt } of doneIn(outbox, window)) first = Math.min(first, begunAt)
+  return first
 }
 
 /** Those of these keys that are ours, whenever they were. */
@@ -52,8 +64,17 @@ export async function* oursNamed<Tx>({ calls, outbox }: Ours<Tx>, keys: Iterable
   }
 }
 
-function within(effects: readonly StoredEffect[], { since, until }: Window): readonly OurEntry[] {
-  return effects.map(effectEntry).filter(({ at }) => at >= since && at < until)
+async function* doneIn<Tx>(
+  outbox: NonNullable<Ours<Tx>['outbox']>,
+  { since, until }: Window,
+): AsyncGenerator<OurEntry> {
+  const from = Math.max(0, since)
+  for await (const { effects } of paged((page) => outbox.done({ since: from, ...page }))) {
+    const inside = effects.map(effectEntry).filter(({ at }) => at < until)
+    yield* inside
+    // They come in the order in which they were done.
+    if (inside.length < effects.length) return
+  }
 }
 
 function* batches(keys: Iterable<string>, size: number): Generator<readonly string[]> {
@@ -84,7 +105,7 @@ const callSays = { begun: 'open', landed: 'landed', not_landed: 'not_landed' } a
 function callEntry(call: StoredCall): OurEntry {
   const { key, scope, operation, phase, state, begunAt } = call
   const says = isHandedOut(call) && state === 'begun' ? 'waiting' : callSays[state]
-  return { of: 'call', key, scope, operation, name: phase, state, says, at: begunAt }
+  return { of: 'call', key, scope, operation, name: phase, state, says, at: begunAt, begunAt }
 }
 
 /** One that is dead was answered with a no, or given up; one that waits or runs may yet be done, with the same key. */
@@ -98,7 +119,8 @@ const effectSays: Readonly<Record<EffectState, OurEntry['says']>> = {
 }
 
 function effectEntry(effect: StoredEffect): OurEntry {
-  const { downstreamKey: key, scope, operation, kind, state, firstStartedAt, createdAt } = effect
+  const { downstreamKey: key, scope, operation, kind, state, createdAt, firstStartedAt, finishedAt } = effect
+  const begunAt = firstStartedAt ?? createdAt
   return {
     of: 'effect',
     key,
@@ -107,6 +129,7 @@ function effectEntry(effect: StoredEffect): OurEntry {
     name: kind,
     state,
     says: effectSays[state],
-    at: firstStartedAt ?? createdAt,
+    at: state === 'done' ? (finishedAt ?? begunAt) : begunAt,
+    begunAt,
   }
 }

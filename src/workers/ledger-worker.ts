@@ -1,22 +1,14 @@
-import type { Awaitable } from '../kernel/awaitable.js'
-import { type Duration, parseDuration } from '../kernel/duration.js'
+import type { Duration } from '../kernel/duration.js'
+import { isHapaxError } from '../kernel/errors.js'
 import { workerBounds } from '../kernel/limits.js'
+import { wordsOf } from '../kernel/log.js'
 import type { WorkersHost } from './host.js'
-import { agree, compareLedgers, type LedgerEntry, type LedgerReport } from './ledger.js'
-import type { OurEntry, Window } from './ledger-ours.js'
+import { agree, type LedgerReport } from './ledger.js'
+import type { LedgerSource } from './ledger-source.js'
+import { type LedgerTurns, ledgerTurns } from './ledger-turns.js'
 import { pacedBy, refuse } from './options.js'
-import { did } from './passes.js'
+import { did, type Pass } from './passes.js'
 import { type Service, service } from './service.js'
-
-/** Where the ledger of one provider is read. */
-export interface LedgerSource {
-  /** What the provider has done in this window, in any order, from wherever it lists that. */
-  readonly entries: (window: Window) => Awaitable<AsyncIterable<LedgerEntry> | Iterable<LedgerEntry>>
-  /** Which of our calls and effects went to this provider. Without it, all. */
-  readonly ours?: (entry: OurEntry) => boolean
-  /** Is given each report, whether the two agree or not. */
-  readonly onReport?: (report: LedgerReport) => Awaitable<void>
-}
 
 export interface LedgerWorkerOptions {
   /** By the name of the provider. */
@@ -32,7 +24,8 @@ export interface LedgerWorkerOptions {
  * finds the rest. It changes nothing: each comparison is an event, and differences are a line in the log.
  *
  * A window begins where the last one that was compared has ended, so that nothing falls between two, and a provider whose
- * ledger could not be read is read further back the next time. The first window of a process is one interval long.
+ * ledger could not be read is read further back the next time. The first window of a process is one interval long. Each
+ * provider has a turn of its own: one that fails is tried again soon, and the others are not read for that.
  */
 export function ledgerWorker<Tx>(host: WorkersHost<Tx>, options: LedgerWorkerOptions): Service {
   const { providers, settle = `${workerBounds.ledgerSettleMs}ms` } = options
@@ -42,19 +35,10 @@ export function ledgerWorker<Tx>(host: WorkersHost<Tx>, options: LedgerWorkerOpt
     if (typeof entries !== 'function')
       refuse(`ledger: provider "${name}" needs entries(window), which reads its ledger.`)
   const { everyMs } = pacedBy(options, 'ledger', workerBounds.ledgerMs, 1)
-  const settleMs = parseDuration(settle, 'ledger: settle')
-  const comparedUntil = new Map<string, number>()
-
-  async function compared(name: string, { entries, ours, onReport }: LedgerSource): Promise<LedgerReport> {
-    const until = host.clock.now() - settleMs
-    const window = { since: comparedUntil.get(name) ?? until - everyMs, until }
-    const ledger = await entries(window)
-    const report = await compareLedgers({ hapax: host, ledger, ...window, settle, ...(ours && { ours }) })
-    comparedUntil.set(name, until)
-    tell(name, report)
-    await onReport?.(report)
-    return report
-  }
+  const turns: readonly (readonly [string, LedgerTurns])[] = sources.map(([name, source]) => {
+    const tellOf = (report: LedgerReport) => tell(name, report)
+    return [name, ledgerTurns(host, source, { everyMs, settle, tell: tellOf })]
+  })
 
   function tell(provider: string, report: LedgerReport): void {
     host.events.emit('ledger_compared', () => ({ provider, compared: report.compared.ours, ...differencesIn(report) }))
@@ -69,20 +53,28 @@ export function ledgerWorker<Tx>(host: WorkersHost<Tx>, options: LedgerWorkerOpt
     ...host,
     name: 'ledger',
     everyMs,
+    dueInMs: () => Math.min(...turns.map(([, { dueInMs }]) => dueInMs())),
     async pass(signal) {
       const counts = { agreed: 0, differed: 0 }
-      let failure: unknown
-      for (const [name, source] of sources) {
+      const failures: unknown[] = []
+      let left: Pass['left'] = 'nothing'
+      for (const [name, { dueInMs, next }] of turns) {
         if (signal.aborted) break
+        if (dueInMs() > 0) continue
         try {
-          counts[agree(await compared(name, source)) ? 'agreed' : 'differed']++
+          const turn = await next()
+          counts[agree(turn.report) ? 'agreed' : 'differed']++
+          if (turn.left === 'more') left = 'more'
         } catch (error) {
-          // One whose ledger cannot be read keeps no other from being compared.
-          failure = error
+          if (isHapaxError(error, 'engine_closed')) throw error
+          // One whose ledger cannot be read keeps no other from being compared, and each is told.
+          failures.push(error)
+          const message = `the ledger of ${name} was not compared, and will be read again: ${wordsOf(error)}`
+          host.log({ level: 'warn', code: 'ledger_failed', message })
         }
       }
-      if (failure !== undefined) throw failure
-      return { did: did(counts), left: 'nothing' }
+      if (failures.length > 0) throw failures[0]
+      return { did: did(counts), left }
     },
   })
 }

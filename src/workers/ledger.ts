@@ -21,11 +21,17 @@ export interface LedgerOptions<Tx> {
   /** What the provider has, in any order. It is read once, and held: `workerBounds.ledgerEntries` at most. */
   readonly ledger: AsyncIterable<LedgerEntry> | Iterable<LedgerEntry>
   /**
-   * Only what began, or was done, from then on and before then is judged, and read. What the ledger has besides is looked up by
-   * its key: it is not unknown to us because we began it at another time.
+   * Only what began, or was done, from then on and before then is judged: by us or by the provider, so that what we began in one
+   * window and the provider did in another is judged in both. A line without a time counts as in the window. Of ours only that
+   * is read; what the ledger has besides is looked up by its key: it is not unknown to us because we began it at another time.
    */
   readonly since?: number
   readonly until?: number
+  /**
+   * From when on the ledger lists what was done, where that is before `since`. An effect that was first tried before may have
+   * been done then, and is not missing in a ledger that does not reach back so far.
+   */
+  readonly ledgerSince?: number
   /** What is younger than this may still be on its way and is not judged. Default `'1h'`. */
   readonly settle?: Duration
   /** Which of our calls and effects went to this provider. Without it, all. */
@@ -36,7 +42,7 @@ export interface LedgerOptions<Tx> {
 
 /** Both directions. Of each kind the first are listed, and all are counted. */
 export interface LedgerReport {
-  /** What lies in the window, on each side, save for what is younger than `settle` and only one side has. */
+  /** What lies in the window, or has its like there, on each side, save for what is younger than `settle` and only one side has. */
   readonly compared: { readonly provider: number; readonly ours: number }
   /** The provider has it, and we know nothing of it. */
   readonly orphans: Differences<LedgerEntry>
@@ -73,9 +79,12 @@ export interface Differences<T> {
  */
 export async function compareLedgers<Tx>(options: LedgerOptions<Tx>): Promise<LedgerReport> {
   const { hapax, ours: isTheirs = () => true } = options
-  const { window, placeOf } = judging(options)
+  const { window, ledgerSince, placeOf, placeOfBoth } = judging(options)
   const doubled = differences<LedgerEntry>()
-  const theirs = await held(options.ledger, doubled)
+  const theirs = await held(options.ledger, (entries) => {
+    // A line without a time counts as in the window.
+    if (entries.some(({ at = window.since }) => placeOf(at) !== 'outside')) doubled.add(entries[1])
+  })
   const compared = { provider: 0, ours: 0 }
   const missing = differences<OurEntry>()
   const open = differences<Both>()
@@ -88,14 +97,14 @@ export async function compareLedgers<Tx>(options: LedgerOptions<Tx>): Promise<Le
     // Whoever filters says whose they are; a key that is in the ledger is the provider's, whatever the filter says.
     if (!isTheirs(ours) && entry === undefined) return
     theirs.delete(ours.key)
-    const place = placeOf(ours.at)
+    const place = entry === undefined ? placeOf(ours.at) : placeOfBoth(ours, entry)
     if (place === 'young' && entry === undefined && ours.says === 'open') pending.add(ours)
     if (place === 'outside' || (place === 'young' && entry === undefined)) return
     compared.ours++
     if (entry !== undefined) compared.provider++
     if (place === 'young') return
     if (entry === undefined) {
-      if (ours.says === 'landed') missing.add(ours)
+      if (ours.says === 'landed' && ours.begunAt >= ledgerSince) missing.add(ours)
       else if (ours.says === 'open') unconfirmed.add(ours)
     } else if (ours.says === 'open') {
       open.add({ ours, theirs: entry })
@@ -139,34 +148,41 @@ type Place = 'outside' | 'young' | 'judged'
 
 interface Judging {
   readonly window: Window
+  readonly ledgerSince: number
   readonly placeOf: (at: number) => Place
+  readonly placeOfBoth: (ours: OurEntry, theirs: LedgerEntry) => Place
 }
 
-function judging<Tx>({ hapax, since, until, settle }: LedgerOptions<Tx>): Judging {
+function judging<Tx>({ hapax, since, until, ledgerSince, settle }: LedgerOptions<Tx>): Judging {
   const settleMs = settle === undefined ? workerBounds.ledgerSettleMs : parseDuration(settle, 'settle')
   const from = since ?? Number.NEGATIVE_INFINITY
   const to = until ?? Number.POSITIVE_INFINITY
   if (!(from < to)) refuse('compareLedgers(): since must be before until.')
   const settledAt = hapax.clock.now() - settleMs
+  const ageOf = (at: number): Place => (at > settledAt ? 'young' : 'judged')
+  const placeOf = (at: number): Place => (at < from || at >= to ? 'outside' : ageOf(at))
   return {
     window: { since: from, until: to },
-    placeOf(at) {
-      if (at < from || at >= to) return 'outside'
-      return at > settledAt ? 'young' : 'judged'
+    ledgerSince: Math.min(ledgerSince ?? from, from),
+    placeOf,
+    placeOfBoth(ours, { at }) {
+      // A line without a time counts as in the window, and is as old as what we began.
+      const places = [placeOf(ours.at), at === undefined ? ageOf(ours.at) : placeOf(at)]
+      return (['judged', 'young'] as const).find((place) => places.includes(place)) ?? 'outside'
     },
   }
 }
 
 async function held(
   ledger: LedgerOptions<never>['ledger'],
-  doubled: ReturnType<typeof differences<LedgerEntry>>,
+  onDoubled: (entries: readonly [known: LedgerEntry, again: LedgerEntry]) => void,
 ): Promise<Map<string, LedgerEntry>> {
   const theirs = new Map<string, LedgerEntry>()
   for await (const entry of ledger) {
     const known = theirs.get(entry.key)
     if (known === undefined) theirs.set(entry.key, entry)
     // A ledger may have many lines about one thing; two names are two things.
-    else if (known.id !== undefined && entry.id !== undefined && known.id !== entry.id) doubled.add(entry)
+    else if (known.id !== undefined && entry.id !== undefined && known.id !== entry.id) onDoubled([known, entry])
     if (theirs.size > workerBounds.ledgerEntries)
       throw new HapaxError(
         'policy_invalid',

@@ -1,3 +1,4 @@
+import type { Chance } from '../kernel/chance.js'
 import { sleep } from '../kernel/clock.js'
 import { nap } from './nap.js'
 import { type Pass, type PassesOptions, passes, type WorkerStatus } from './passes.js'
@@ -17,6 +18,8 @@ export interface Service {
 export interface ServiceOptions extends PassesOptions {
   /** Between the end of one pass and the next, at most. */
   readonly everyMs: number
+  /** Until the next pass is due, where it follows from what the last ones did. */
+  readonly dueInMs?: () => number
   /** Between two passes while there is more to do. */
   readonly fullPauseMs?: number
   /** Takes no new work once the signal aborts. */
@@ -25,6 +28,7 @@ export interface ServiceOptions extends PassesOptions {
 
 export function service(options: ServiceOptions): Service {
   const { name, everyMs, fullPauseMs = 0, clock, chance, pass } = options
+  const { dueInMs = () => restMs(everyMs, chance) } = options
   const resting = nap(clock)
   const { made, pauseAfter, status } = passes(options)
 
@@ -32,8 +36,7 @@ export function service(options: ServiceOptions): Service {
   async function next(signal: AbortSignal): Promise<number | undefined> {
     try {
       const { left } = await made(() => pass(signal))
-      // Nodes that began together do not look together, and none rests longer than was promised.
-      return left === 'more' ? fullPauseMs : Math.ceil(everyMs * (1 - chance.fraction() / 2))
+      return left === 'more' ? fullPauseMs : dueInMs()
     } catch (error) {
       return pauseAfter(error)
     }
@@ -44,9 +47,9 @@ export function service(options: ServiceOptions): Service {
     runOnce: () => made(() => pass(never)),
     async run(signal) {
       while (!signal.aborted) {
-        const restMs = await next(signal)
-        if (restMs === undefined) return
-        if (restMs > 0) await resting.rest(restMs, signal)
+        const pauseMs = await next(signal)
+        if (pauseMs === undefined) return
+        if (pauseMs > 0) await resting.rest(pauseMs, signal)
         // A store in memory never waits: others have their turn here.
         else await sleep(clock, 0, signal)
       }
@@ -54,6 +57,11 @@ export function service(options: ServiceOptions): Service {
     nudge: resting.nudge,
     status,
   }
+}
+
+/** Nodes that began together do not look together, and none rests longer than was promised. */
+export function restMs(everyMs: number, chance: Chance): number {
+  return Math.ceil(everyMs * (1 - chance.fraction() / 2))
 }
 
 /** For a single pass, which nobody ends. */

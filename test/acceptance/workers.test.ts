@@ -115,7 +115,7 @@ describe('the ledger of the provider', () => {
     const card = {
       entries(window: Window) {
         windows.push(window)
-        return [{ key: 'somebody-charged-this', id: 'ch_2', at: window.since }]
+        return [{ key: 'somebody-charged-this', id: 'ch_2', at: window.since + hours }]
       },
     }
     const node = await staffed({ ledger: { providers: { card } } })
@@ -123,8 +123,9 @@ describe('the ledger of the provider', () => {
     node.hapax.on('ledger_compared', (event) => orphans.push(event.orphans))
     await node.passAfter(24 * hours)
     await node.passAfter(24 * hours)
-    expect(windows.map(({ until }) => until - noon)).toEqual([-1 * hours, 23 * hours, 47 * hours])
-    expect(windows.map(({ since }) => since - noon)).toEqual([-25 * hours, -1 * hours, 23 * hours])
+    // Each is read up to now, and from two hours before the last reading: one was left to settle, and one is read again.
+    expect(windows.map(({ until }) => until - noon)).toEqual([0, 24 * hours, 48 * hours])
+    expect(windows.map(({ since }) => since - noon)).toEqual([-26 * hours, -2 * hours, 22 * hours])
     expect(orphans).toEqual([1, 1])
   })
 

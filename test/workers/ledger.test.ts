@@ -1,5 +1,6 @@
 import { agree, compareLedgers, type LedgerEntry, type StoredCall } from 'hapax'
 import { expect, test } from 'vitest'
+import type { StoredEffect } from '../../src/engine/effect-store.js'
 import { workerBounds } from '../../src/kernel/limits.js'
 import { manualClock } from '../support/manual-clock.js'
 
@@ -25,6 +26,29 @@ function holding(...calls: readonly StoredCall[]) {
   }
   const named = async (keys: readonly string[]) => calls.filter(({ key }) => keys.includes(key))
   return { calls: { list, named } as never, outbox: undefined, clock: manualClock(now), open: async () => {} }
+}
+
+/** An effect that was done, and when it was first tried. */
+function effect(downstreamKey: string, firstStartedAt: number, finishedAt: number): StoredEffect {
+  return {
+    ...({} as StoredEffect),
+    downstreamKey,
+    state: 'done',
+    firstStartedAt,
+    finishedAt,
+    createdAt: firstStartedAt,
+  }
+}
+
+/** The same, in one page each. */
+function carryingOut(...effects: readonly StoredEffect[]) {
+  const done = async ({ since }: { since: number }) => ({
+    effects: effects.filter(({ finishedAt = 0 }) => finishedAt >= since),
+    next: undefined,
+  })
+  const list = async () => ({ effects: [], next: undefined })
+  const named = async (keys: readonly string[]) => effects.filter(({ downstreamKey }) => keys.includes(downstreamKey))
+  return { ...holding(), outbox: { done, list, named } as never }
 }
 
 const compare = (
@@ -114,6 +138,61 @@ test('what is outside of the window, or may still be on its way, is compared wit
   expect(report.orphans.first.map(({ key }) => key)).toEqual(['here'])
   const eager = await compare(hapax, ledger, { since: now - 24 * hour, until: now, settle: '0ms' })
   expect([eager.missing.count, eager.orphans.count]).toEqual([2, 2])
+})
+
+test('what was begun in one window and done by the provider in a later one is judged there', async () => {
+  const begunAt = now - 40 * hour
+  const hapax = holding(call('doubt', 'begun', begunAt), call('denied', 'not_landed', begunAt))
+  const dayTwo = { since: now - 24 * hour, until: now }
+  const at = now - 10 * hour
+  const report = await compare(
+    hapax,
+    ['doubt', 'denied'].map((key) => ({ key, at })),
+    dayTwo,
+  )
+  expect([report.open.count, report.contradicted.count, agree(report)]).toEqual([1, 1, false])
+  expect(report.compared).toEqual({ provider: 2, ours: 2 })
+  const timeless = await compare(hapax, [{ key: 'doubt' }, { key: 'denied' }], dayTwo)
+  expect([timeless.open.count, timeless.contradicted.count]).toEqual([1, 1])
+})
+
+test('what lies outside of the window on both sides is not judged, be it twice', async () => {
+  const hapax = holding(call('doubt', 'begun', now - 40 * hour))
+  const at = now - 30 * hour
+  const ledger = [
+    { key: 'doubt', id: '1', at },
+    { key: 'doubt', id: '2', at },
+    { key: 'whose', at },
+  ]
+  const report = await compare(hapax, ledger, { since: now - 24 * hour, until: now })
+  expect([agree(report), report.compared]).toEqual([true, { provider: 0, ours: 0 }])
+  const earlier = await compare(hapax, ledger, { since: now - 48 * hour, until: now - 24 * hour })
+  expect([earlier.open.count, earlier.doubled.count, earlier.orphans.count]).toEqual([1, 1, 1])
+})
+
+test('a young call is not judged by a line without a time: both may be on their way', async () => {
+  const report = await compare(holding(call('young', 'begun', now - 1)), [{ key: 'young' }], { until: now })
+  expect([agree(report), report.compared]).toEqual([true, { provider: 1, ours: 1 }])
+})
+
+test('an effect belongs to the window it was done in, and not to that of its first try', async () => {
+  const hapax = carryingOut(effect('late', now - 30 * hour, now - 20 * hour))
+  const before = await compare(hapax, [], { since: now - 48 * hour, until: now - 24 * hour })
+  expect([before.missing.count, before.compared.ours]).toEqual([0, 0])
+  const dayTwo = { since: now - 24 * hour, until: now }
+  const after = await compare(hapax, [{ key: 'late', at: now - 20 * hour }], dayTwo)
+  expect([agree(after), after.compared]).toEqual([true, { provider: 1, ours: 1 }])
+})
+
+test('an effect that was first tried before the ledger begins is not missing in it: the provider may have done it then', async () => {
+  const hapax = carryingOut(
+    effect('late', now - 30 * hour, now - 20 * hour),
+    effect('gone', now - 9 * hour, now - 8 * hour),
+  )
+  const dayTwo = { since: now - 24 * hour, until: now }
+  const keys = ({ missing }: { missing: { first: readonly { key: string }[] } }) => missing.first.map(({ key }) => key)
+  expect(keys(await compare(hapax, [], dayTwo))).toEqual(['gone'])
+  expect(keys(await compare(hapax, [], { ...dayTwo, ledgerSince: now - 31 * hour }))).toEqual(['late', 'gone'])
 })
 
 test('calls to other providers are not missing here, but a key in the ledger is never an orphan if anybody of ours has it', async () => {
