@@ -433,7 +433,7 @@ export const bugs = [
     patch: {
       file: 'src/engine/transitions.ts',
       from: "      invariant(current.answer, 'a completed record has an answer')\n",
-      to: "      invariant(current.answer, 'a completed record has an answer')\n      if (now - (current.completedAt ?? 0) < 5_000) return { verdict: { kind: 'in_progress', leaseLeftMs: 1_000 } }\n",
+      to: "      invariant(current.answer, 'a completed record has an answer')\n      if (now - (current.completedAt ?? 0) < 1_500) return { verdict: { kind: 'in_progress', leaseLeftMs: 1_000 } }\n",
     },
     caughtBy: { seeds: 3_000 },
     says: /had an answer, and then a 409/,
