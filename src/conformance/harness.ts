@@ -30,7 +30,7 @@ export interface StoreHarness<Tx = never> {
 }
 
 /** What a store may lack and still be a store: the cases that need it are skipped aloud. */
-export type Capability = 'transactions' | 'cut' | 'effects' | 'inbox' | 'single' | 'calls'
+export type Capability = 'transactions' | 'cut' | 'effects' | 'inbox' | 'single' | 'calls' | 'measure' | 'audit'
 
 /** The data of one case, and the nodes that work on it. */
 export interface StoreBench<Tx = never> {

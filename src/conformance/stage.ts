@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { AuditStore } from '../engine/audit-store.js'
 import type { CallStore } from '../engine/call-store.js'
 import type { EffectStore } from '../engine/effect-store.js'
 import type { InboxStore } from '../engine/inbox-store.js'
@@ -27,7 +28,9 @@ export interface Stage {
   effects(store: AnyStore): EffectStore<unknown>
   inbox(store: AnyStore): InboxStore<unknown>
   calls(store: AnyStore): CallStore
+  audit(store: AnyStore): AuditStore
   single(store: AnyStore): NonNullable<AnyStore['single']>
+  measure(store: AnyStore): NonNullable<AnyStore['measure']>
 }
 
 export type Insert = (text: string) => Promise<void>
@@ -84,7 +87,9 @@ async function stageOf<Tx>(harness: StoreHarness<Tx>, bench: StoreBench<Tx>, nod
     effects: (store) => offered(store.effects, missing(harness, 'effects')),
     inbox: (store) => offered(store.inbox, missing(harness, 'inbox')),
     calls: (store) => offered(store.calls, missing(harness, 'calls')),
+    audit: (store) => offered(store.audit, missing(harness, 'audit')),
     single: (store) => offered(store.single, missing(harness, 'single')),
+    measure: (store) => offered(store.measure, missing(harness, 'measure')),
   }
 }
 

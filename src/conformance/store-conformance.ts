@@ -2,6 +2,7 @@ import type { Capability, StoreHarness } from './harness.js'
 import { play, type Show } from './stage.js'
 import { answers } from './store/answers.js'
 import { askingFirst } from './store/asking-first.js'
+import { audit } from './store/audit.js'
 import { bounds } from './store/bounds.js'
 import { calls } from './store/calls.js'
 import { clocks } from './store/clocks.js'
@@ -20,11 +21,13 @@ import { housekeeping } from './store/housekeeping.js'
 import { inbox } from './store/inbox.js'
 import { leases } from './store/leases.js'
 import { listing } from './store/listing.js'
+import { measuring, measuringEffects } from './store/measuring.js'
 import { ownership } from './store/ownership.js'
 import { refusals } from './store/refusals.js'
 import { releasing } from './store/releasing.js'
 import { reserving } from './store/reserving.js'
 import { single, singleEffects } from './store/single.js'
+import { traces } from './store/traces.js'
 import { transactionFaults } from './store/transaction-faults.js'
 import { transactions } from './store/transactions.js'
 import { usage } from './store/usage.js'
@@ -74,11 +77,14 @@ const subjects: readonly Subject[] = [
   { subject: 'clocks', needs: [], promises: clocks },
   { subject: 'expiry', needs: [], promises: expiry },
   { subject: 'answers', needs: [], promises: answers },
+  { subject: 'traces', needs: [], promises: traces },
   { subject: 'ownership', needs: [], promises: ownership },
   { subject: 'doubt', needs: [], promises: doubt },
   { subject: 'housekeeping', needs: [], promises: housekeeping },
   { subject: 'listing', needs: [], promises: listing },
   { subject: 'usage', needs: [], promises: usage },
+  { subject: 'measuring', needs: ['measure'], promises: measuring },
+  { subject: 'measuring', needs: ['measure', 'effects', 'transactions'], promises: measuringEffects },
   { subject: 'waiting', needs: [], promises: waiting },
   { subject: 'calls', needs: ['calls'], promises: calls },
   { subject: 'forgetting', needs: ['calls'], promises: forgetting },
@@ -93,6 +99,7 @@ const subjects: readonly Subject[] = [
   { subject: 'effects', needs: ['effects'], promises: effectDoubts },
   { subject: 'effects', needs: ['effects', 'transactions'], promises: effectCommits },
   { subject: 'inbox', needs: ['inbox', 'transactions'], promises: inbox },
+  { subject: 'audit', needs: ['audit'], promises: audit },
   { subject: 'faults', needs: ['cut'], promises: faults },
   { subject: 'transaction faults', needs: ['transactions', 'cut'], promises: transactionFaults },
 ]

@@ -1,40 +1,66 @@
 import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { type Clock, within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import type { Emitter } from '../kernel/events.js'
 import type { Store } from './store.js'
 import type { TellFailure } from './store-failures.js'
 
 /** The steps of a store that one request waits for. */
 export type BoundedStore = Pick<
   Store,
-  'reserve' | 'renew' | 'checkpoint' | 'complete' | 'release' | 'fail' | 'doubt' | 'find' | 'usage'
+  'reserve' | 'renew' | 'checkpoint' | 'complete' | 'release' | 'fail' | 'doubt' | 'find' | 'usage' | 'measure'
 >
+
+export interface BoundedStoreOptions {
+  readonly timeoutMs: number
+  readonly clock: Clock
+  readonly events: Pick<Emitter, 'hears' | 'emit'>
+  readonly tell: TellFailure
+}
 
 /**
  * The same steps, each within a bound: whatever goes wrong in a store, the engine sees a HapaxError in bounded time
  * and fails closed. After `idempotency_store_unavailable` the step may still have happened.
  */
-export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Clock, tell: TellFailure): BoundedStore {
+export function boundedStore(
+  store: BoundedStore,
+  { timeoutMs, clock, events, tell }: BoundedStoreOptions,
+): BoundedStore {
+  /** Where nobody wants to know how long the store takes, no clock is looked at. */
+  const startedAt = () => (events.hears('store_answered') ? clock.elapsed() : undefined)
+  const answered = (step: string, askedAt: number | undefined) => {
+    if (askedAt !== undefined) events.emit('store_answered', () => ({ step, tookMs: clock.elapsed() - askedAt }))
+  }
   const failed = (step: string, error: unknown) => tell(step, error, unavailable(step, error))
   async function bounded<T>(step: string, ask: () => Promise<T>): Promise<T> {
     const late = () =>
       new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" within ${timeoutMs} ms.`)
+    const askedAt = startedAt()
+    let answer: T
     try {
-      return await within(clock, timeoutMs, ask(), late)
+      answer = await within(clock, timeoutMs, ask(), late)
     } catch (error) {
       throw failed(step, error)
     }
+    answered(step, askedAt)
+    return answer
   }
   /** The two steps that every request takes make no promise where the store makes none. */
   function atOnce<T>(step: string, ask: () => Awaitable<T>): Awaitable<T> {
+    const askedAt = startedAt()
     let answer: Awaitable<T>
     try {
       answer = ask()
     } catch (error) {
       throw failed(step, error)
     }
-    return isPromise(answer) ? bounded(step, () => answer) : answer
+    if (isPromise(answer)) return bounded(step, () => answer)
+    answered(step, askedAt)
+    return answer
   }
+  const measuring = (measure: NonNullable<Store['measure']>) => ({
+    measure: (atMost: number) => bounded('measure', () => measure(atMost)),
+  })
   return {
     reserve: (reservation) => atOnce('reserve', () => store.reserve(reservation)),
     renew: (claim, leaseMs) => bounded('renew', () => store.renew(claim, leaseMs)),
@@ -46,6 +72,7 @@ export function boundedStore(store: BoundedStore, timeoutMs: number, clock: Cloc
     // By its name alone: who asks may hold more than that, and not every store could send it on.
     find: ({ scope, key }) => bounded('find', () => store.find({ scope, key })),
     usage: (tenant, atMost) => bounded('usage', () => store.usage(tenant, atMost)),
+    ...(store.measure && measuring(store.measure)),
   }
 }
 

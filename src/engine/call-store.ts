@@ -62,6 +62,8 @@ export interface CallStore {
 export interface CallQuery {
   readonly since?: number
   readonly until?: number
+  /** Only those of this record, by its id. */
+  readonly record?: number
   readonly limit: number
   /** The `next` of the page before. */
   readonly after?: string

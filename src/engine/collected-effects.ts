@@ -42,6 +42,8 @@ export function collectedEffects(
       if (known === undefined) throw unknownKind(kind, catalogue)
       refuseLongMemory(known, policy)
       if (all.length === limits.effectsPerPhase) throw tooMany(phase)
+      const dueInMs = delay === undefined ? 0 : parseDuration(delay, 'delay')
+      refuseLateDelay(known, dueInMs)
       const sequence = all.length + 1
       all.push({
         kind,
@@ -50,7 +52,7 @@ export function collectedEffects(
         phase,
         sequence,
         order: order ?? orderOf(known, payload),
-        dueInMs: delay === undefined ? 0 : parseDuration(delay, 'delay'),
+        dueInMs,
       })
     },
   }
@@ -66,6 +68,13 @@ function refuseLongMemory(
 ): void {
   if (retentionMs === undefined || honoursKeyMs <= tombstoneMs) return
   const message = `Effect "${name}": its provider remembers keys for longer than a tombstone is kept; raise tombstone in the policy.`
+  throw new HapaxError('phase_invalid', message)
+}
+
+/** Tries are counted from when an effect was written: one that is due after the last of them would be given up at its first failure. */
+function refuseLateDelay({ name, withinMs }: EffectKind, dueInMs: number): void {
+  if (dueInMs < withinMs) return
+  const message = `Effect "${name}" is put off for longer than it may be tried; raise retry.within in its definition.`
   throw new HapaxError('phase_invalid', message)
 }
 

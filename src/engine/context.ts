@@ -1,7 +1,8 @@
 import type { Chance } from '../kernel/chance.js'
 import type { Clock } from '../kernel/clock.js'
-import type { Emitter, Subject } from '../kernel/events.js'
+import type { Detail, Emitter, Subject } from '../kernel/events.js'
 import type { Log } from '../kernel/log.js'
+import type { Tracing } from '../kernel/tracing.js'
 import type { Abandoned } from './abandoned.js'
 import type { Background } from './background.js'
 import type { BoundedStore } from './bounded-store.js'
@@ -10,6 +11,7 @@ import { digestHex } from './digest.js'
 import type { Effects } from './effect-definition.js'
 import type { Flights } from './flights.js'
 import type { Guarded } from './guarded.js'
+import type { KeptReplays } from './kept-replays.js'
 import type { Limiter } from './limiter.js'
 import type { Opening } from './opening.js'
 import type { Operations } from './operation.js'
@@ -33,8 +35,12 @@ export interface Context<Tx> {
   readonly abandoned: Abandoned
   readonly background: Background
   readonly flights: Flights
+  /** Answers that need not be asked for; `undefined` when all of them are. */
+  readonly cache: KeptReplays | undefined
   readonly pulse: Pulse
   readonly breaker: Breaker
+  /** `undefined` when nothing is traced. */
+  readonly tracing: Tracing | undefined
   /** How the progress of handlers is written down. */
   readonly progress: ProgressCodec
   /** `undefined` when the application has none. */
@@ -47,7 +53,7 @@ export interface Context<Tx> {
   readonly replays: Limiter | undefined
 }
 
-/** Whom an event is about, with the key as a digest. */
-export function subjectOf<Tx>({ scope, key, policy }: Guarded<Tx>): Subject {
-  return { scope, record: digestHex({ scope, key }), operation: policy.name }
+/** Whom an event is about, with the key as a digest, or without it for those who only count. */
+export function subjectOf<Tx>({ scope, key, policy }: Guarded<Tx>, detail: Detail = 'whole'): Subject {
+  return { scope, record: detail === 'whole' ? digestHex({ scope, key }) : '', operation: policy.name }
 }

@@ -5,6 +5,8 @@ import type { StoredAnswer, StoredRecord } from './record.js'
 
 export function copyOfRecord(record: StoredRecord): StoredRecord {
   const { progress, answer, evidence } = record
+  // Without bytes and lists there is nothing in it that anybody could overwrite.
+  if (progress === undefined && answer === undefined && evidence.length === 0) return record
   return {
     ...record,
     progress: progress && Buffer.from(progress),

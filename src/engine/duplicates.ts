@@ -30,7 +30,7 @@ export async function sharedOutcome<Tx>(
   if (outcome.kind !== 'answered' || !outcome.stored) return undefined
   const refused = await refusedReplay(context, guarded, outcome.answer)
   if (refused !== undefined) return refused
-  events.emit('shared', () => subjectOf(guarded))
+  events.emit('shared', (detail) => subjectOf(guarded, detail))
   return { ...outcome, replayed: true }
 }
 
@@ -50,7 +50,7 @@ export async function meetInProgress<Tx>(
   const { clock, chance, events, flights, background } = context
   const retryAfterMs = Math.min(leaseLeftMs, defaults.inProgressRetryAfterMs)
   const tell = (reply: 'refused' | 'accepted' | 'waits') =>
-    events.emit('met_in_progress', () => ({ ...subjectOf(guarded), reply }))
+    events.emit('met_in_progress', (detail) => ({ ...subjectOf(guarded, detail), reply }))
   const leftMs = deadline - clock.elapsed()
   switch (guarded.policy.concurrency) {
     case 'accept':

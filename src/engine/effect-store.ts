@@ -91,6 +91,8 @@ export interface EffectSettlement {
 export interface EffectQuery {
   readonly state?: EffectState
   readonly kind?: string
+  /** Only those of this record, by its id. */
+  readonly record?: number
   readonly limit: number
   /** The `next` of the page before. */
   readonly after?: string

@@ -15,17 +15,22 @@ import type { StoredRecord } from './record.js'
  */
 
 /** An effect as it is when its phase commits. */
-export function written(effect: NewEffect, record: StoredRecord, now: number): Omit<StoredEffect, 'id'> {
-  const { dueInMs, ...intent } = effect
+export function written(effect: NewEffect, record: StoredRecord, now: number, id: number): StoredEffect {
   return {
-    ...intent,
+    id,
+    fence: 0,
     scope: record.scope,
     recordId: record.id,
     operation: record.operation,
     generation: record.generation,
-    fence: 0,
+    kind: effect.kind,
+    payload: effect.payload,
+    downstreamKey: effect.downstreamKey,
+    phase: effect.phase,
+    sequence: effect.sequence,
+    order: effect.order,
     state: 'ready',
-    dueAt: now + dueInMs,
+    dueAt: now + effect.dueInMs,
     leaseUntil: undefined,
     onLeaseOver: 'resume',
     started: 0,

@@ -4,8 +4,9 @@ import { type Clock, systemClock } from '../kernel/clock.js'
 import { type Duration, parseDuration } from '../kernel/duration.js'
 import { HapaxError } from '../kernel/errors.js'
 import { type Emitter, type EventName, emitter, type Listener } from '../kernel/events.js'
-import { defaults } from '../kernel/limits.js'
+import { defaults, telemetryBounds } from '../kernel/limits.js'
 import { consoleLog, type Log, loggingSafely } from '../kernel/log.js'
+import type { Tracing } from '../kernel/tracing.js'
 import { abandoned } from './abandoned.js'
 import { background } from './background.js'
 import { boundedStore } from './bounded-store.js'
@@ -19,10 +20,13 @@ import { execute } from './executing.js'
 import { flights } from './flights.js'
 import type { Guarded } from './guarded.js'
 import type { InboxStore } from './inbox-store.js'
+import { keptReplaysOf } from './kept-replays.js'
 import { keyOf } from './key.js'
 import { type Limiter, limiterOf, type Rate } from './limiter.js'
+import type { Measured } from './measured.js'
 import { openedInTime } from './opened.js'
 import { opening } from './opening.js'
+import { type Operating, operating } from './operating.js'
 import {
   type Operation,
   type OperationOptions,
@@ -38,6 +42,7 @@ import { progressCodec } from './progress.js'
 import { pulse } from './pulse.js'
 import { type QuotaOptions, quotasOf } from './quotas.js'
 import type { RecordName, StoredRecord } from './record.js'
+import type { ReplayCacheOptions } from './replay-cache.js'
 import { guardedOperation } from './resuming.js'
 import { type ScopeParts, scopeOf } from './scope.js'
 import { type EncryptionOptions, sealerOf } from './sealing.js'
@@ -54,10 +59,17 @@ export interface EngineOptions<Tx> {
   readonly quotas?: QuotaOptions
   /** How often the answer to one key may be given again: a rate for this process, or a limiter that all nodes share. */
   readonly replays?: Rate | Limiter
+  /**
+   * Answers of the last seconds, which are given again without asking the store, even while it is down. On by default, unless
+   * the store is of grade `best-effort` and so no slower; `'off'` asks the store each time.
+   */
+  readonly replayCache?: ReplayCacheOptions | 'off'
   /** The effects of the application: `effects({ … })`. */
   readonly effects?: Effects<unknown, Tx>
   /** Encrypts the inputs of operations and the results of phases at rest. */
   readonly encryption?: EncryptionOptions
+  /** Traces every guarded request, such as `openTelemetryTracing()`. Without it nothing is built or stored for it. */
+  readonly tracing?: Tracing
   readonly log?: Log
   readonly clock?: Clock
   readonly chance?: Chance
@@ -125,6 +137,8 @@ export interface Engine<Tx> {
    * what came of it: that a call landed may be too little, where its handler needs what it returned.
    */
   testify(evidence: CallEvidence): Promise<Heard>
+  /** What operators do: see `hapax/admin`. */
+  readonly operating: Operating
   /** What workers do. */
   readonly chores: Chores
   /** The effects that the engine was given. */
@@ -141,6 +155,8 @@ export interface Engine<Tx> {
   execute(guarded: Guarded<Tx>): Awaitable<Outcome>
   /** The record of a key as the store has it, to look at. Whether it may run is only ever said by running it. */
   find(name: RecordName): Promise<StoredRecord | undefined>
+  /** What the store holds, counted within bounds; `undefined` where it cannot say. */
+  measure(): Promise<Measured | undefined>
   on<Name extends EventName>(name: Name, listener: Listener<Name>): () => void
   /** Where the engine says what its callers are not told. */
   readonly log: Log
@@ -173,6 +189,12 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
       await openedInTime(context)
       return context.store.find({ scope, key })
     })
+  }
+
+  async function measure(): Promise<Measured | undefined> {
+    if (closing !== undefined) throw new HapaxError('engine_closed')
+    await openedInTime(context)
+    return context.store.measure?.(telemetryBounds.countedRows)
   }
 
   function openedInbox(inbox: InboxStore<Tx>): InboxStore<Tx> {
@@ -249,6 +271,7 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
       const [heard = 'kept'] = await doing.testified([testimony])
       return heard
     },
+    operating: operating(context, options.quotas),
     chores: doing,
     effects: options.effects,
     outbox: options.store.effects,
@@ -259,6 +282,7 @@ export function engine<Tx = never>(options: EngineOptions<Tx>): Engine<Tx> {
     events: context.events,
     execute: guard,
     find,
+    measure,
     on: context.events.on,
     log: context.log,
     async open() {
@@ -285,8 +309,9 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
   const storeTimeoutMs =
     options.storeTimeout === undefined ? defaults.storeTimeoutMs : parseDuration(options.storeTimeout, 'storeTimeout')
   const tell = storeFailures(events, safeLog, clock)
-  const bounded = boundedStore(store, storeTimeoutMs, clock, tell)
+  const bounded = boundedStore(store, { timeoutMs: storeTimeoutMs, clock, events, tell })
   const inBackground = background(clock)
+  options.tracing?.hear?.(events)
   return {
     clock,
     chance,
@@ -299,8 +324,10 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
     abandoned: abandoned(bounded, clock, chance, inBackground),
     background: inBackground,
     flights: flights(),
+    cache: keptReplaysOf(options.replayCache, store.grade, clock),
     pulse: pulse(clock),
     breaker: breaker(clock, chance, events),
+    tracing: options.tracing,
     progress: progressCodec(sealerOf(options.encryption)),
     effects: options.effects,
     operations: operations(),

@@ -1,5 +1,6 @@
 import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import type { Events } from '../kernel/events.js'
 import { consult } from './believing.js'
 import { type Context, subjectOf } from './context.js'
 import { meetInProgress, sharedOutcome, type Waited } from './duplicates.js'
@@ -7,12 +8,15 @@ import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
 import { openedInTime } from './opened.js'
 import { type Outcome, refusal, unknownOutcome, unknownRetryMs } from './outcome.js'
-import type { StoredRecord } from './record.js'
+import type { StoredAnswer } from './record.js'
 import { refusedReplay } from './refused-replay.js'
-import { replay } from './replay.js'
+import { type Replayable, replay } from './replay.js'
+import type { KeptReplay } from './replay-cache.js'
 import { type Asked, reserve } from './reserving.js'
 import { runClaimed } from './running.js'
 import { single } from './single.js'
+import { traced, traceEndOf } from './traced.js'
+import { compared } from './transitions.js'
 import { runUnprotected } from './unprotected.js'
 import type { Judged } from './verdict.js'
 
@@ -21,6 +25,18 @@ import type { Judged } from './verdict.js'
  * says about the key decides everything else.
  */
 export function execute<Tx>(context: Context<Tx>, guarded: Guarded<Tx>): Awaitable<Outcome> {
+  const { tracing } = context
+  if (tracing === undefined) return executeUntraced(context, guarded)
+  const run = (traceparent: string | undefined) => {
+    // Known only now, and a copy of the request for each that is traced would be dear.
+    ;(guarded as { trace?: string | undefined }).trace = traceparent
+    return executeUntraced(context, guarded)
+  }
+  const about = { operation: guarded.policy.name, kind: 'request' } as const
+  return traced(tracing, about, run, (outcome) => traceEndOf(guarded, outcome), guarded)
+}
+
+function executeUntraced<Tx>(context: Context<Tx>, guarded: Guarded<Tx>): Awaitable<Outcome> {
   const { policy, source } = guarded
   const deadline = context.clock.elapsed() + policy.waitMs
   let fingerprint: Fingerprint
@@ -29,7 +45,35 @@ export function execute<Tx>(context: Context<Tx>, guarded: Guarded<Tx>): Awaitab
   } catch (error) {
     return refusal(error)
   }
-  if (policy.concurrency === 'wait')
+  // A key that nobody sent is sent by nobody again.
+  const kept = guarded.minted === true ? undefined : context.cache?.find(guarded)
+  if (!isPromise(kept))
+    return givenFrom(context, guarded, fingerprint, kept) ?? ask(context, guarded, fingerprint, deadline)
+  return context.background.track(
+    kept.then((kept) => givenFrom(context, guarded, fingerprint, kept) ?? ask(context, guarded, fingerprint, deadline)),
+  )
+}
+
+/** What a cache knows of the key. `undefined`: ask the store. */
+function givenFrom<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  fingerprint: Fingerprint,
+  kept: KeptReplay | undefined,
+): Awaitable<Outcome> | undefined {
+  if (kept === undefined) return undefined
+  const comparison = compared(kept, { fingerprints: [fingerprint] })
+  if (comparison === undefined) return replayed(context, guarded, kept.answer, kept, 'cache')
+  return comparison.kind === 'mismatched' ? mismatched(context, guarded) : undefined
+}
+
+function ask<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  fingerprint: Fingerprint,
+  deadline: number,
+): Awaitable<Outcome> {
+  if (guarded.policy.concurrency === 'wait')
     return context.background.track(executeOrShare(context, guarded, fingerprint, deadline))
   return judge(context, guarded, fingerprint, { attempt: 1, deadline })
 }
@@ -103,7 +147,16 @@ function unasked<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, error: unknown)
   if (context.background.ended.isStopped) return { kind: 'refused', error: new HapaxError('engine_closed') }
   // A busy store, a schema that does not fit or a recipe nobody knows is no outage: those never fail open.
   const isOutage = isHapaxError(error, 'idempotency_store_unavailable')
-  return guarded.policy.failOpen && isOutage ? runUnprotected(context, guarded) : refusal(error)
+  if (guarded.policy.failOpen && isOutage) return runUnprotected(context, guarded)
+  tellUnasked(context, guarded, error)
+  return refusal(error)
+}
+
+/** Who was turned away was told by the store what he needed to know; everybody else should not have been. */
+function tellUnasked<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>, error: unknown): void {
+  if (!isHapaxError(error) || error.code === 'claim_lost') return
+  if (error.fault !== 'store' && error.fault !== 'operator') return
+  events.emit('reservation_failed', (detail) => ({ ...subjectOf(guarded, detail), errorCode: error.code }))
 }
 
 function reserveWhenOpen<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, fingerprint: Fingerprint): Awaitable<Asked> {
@@ -124,20 +177,20 @@ function act<Tx>(
     case 'resumed':
       return runClaimed(context, guarded, verdict, askedAt)
     case 'completed':
-      return replayed(context, guarded, verdict)
+      keep(context, guarded, verdict, askedAt)
+      return replayed(context, guarded, verdict.answer, verdict.record, 'store')
     case 'in_progress':
       return meetInProgress(context, guarded, verdict.leaseLeftMs, waited).then(
         (outcome) => outcome ?? judge(context, guarded, fingerprint, { ...waited, attempt: waited.attempt + 1 }),
       )
     case 'unknown': {
       if (verdict.swept) events.emit('swept', () => subjectOf(guarded))
-      events.emit('met_unknown', () => subjectOf(guarded))
+      events.emit('met_unknown', (detail) => subjectOf(guarded, detail))
       void context.background.track(consult(context, guarded))
       return { kind: 'refused', error: unknownOutcome({ retryAfterMs: unknownRetryMs(verdict.reconcileInMs) }) }
     }
     case 'mismatched':
-      events.emit('mismatched', () => subjectOf(guarded))
-      return { kind: 'refused', error: mismatch() }
+      return mismatched(context, guarded)
     case 'expired':
       events.emit('refused_expired', () => ({ ...subjectOf(guarded), generation: verdict.generation }))
       return {
@@ -150,22 +203,41 @@ function act<Tx>(
   }
 }
 
-function replayed<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, { answer, record }: Completed): Awaitable<Outcome> {
-  const refused = refusedReplay(context, guarded, answer)
-  if (isPromise(refused)) return refused.then((refused) => refused ?? given(context, guarded, record))
-  return refused ?? given(context, guarded, record)
+/** What the store has said is not asked for again at once. */
+function keep<Tx>(
+  { cache }: Context<Tx>,
+  { minted }: Guarded<Tx>,
+  { answer, record, expiresInMs = Number.POSITIVE_INFINITY }: Completed,
+  askedAt: number,
+): void {
+  if (cache === undefined || minted === true) return
+  const { scope, key, generation, operation, fingerprint, answerVersion, expiresAt, trace } = record
+  const kept = { scope, key, generation, operation, fingerprint, answer, answerVersion, expiresAt, trace }
+  cache.keep(kept, { askedAt, until: askedAt + expiresInMs })
 }
 
-function given<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>, record: StoredRecord): Outcome {
-  events.emit('replayed', () => subjectOf(guarded))
+function replayed<Tx>(
+  context: Context<Tx>,
+  guarded: Guarded<Tx>,
+  answer: StoredAnswer,
+  record: Replayable,
+  from: Source,
+): Awaitable<Outcome> {
+  const refused = refusedReplay(context, guarded, answer)
+  if (isPromise(refused)) return refused.then((refused) => refused ?? given(context, guarded, record, from))
+  return refused ?? given(context, guarded, record, from)
+}
+
+function given<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>, record: Replayable, from: Source): Outcome {
+  events.emit('replayed', (detail) => ({ ...subjectOf(guarded, detail), from }))
   return replay(guarded.policy, record)
 }
 
 type Completed = Extract<Judged, { readonly kind: 'completed' }>
+type Source = Events['replayed']['from']
 
-function mismatch(): HapaxError {
-  return new HapaxError(
-    'idempotency_key_reused_with_different_payload',
-    'Send exactly the first request again to retry it, or a new key for a new request.',
-  )
+function mismatched<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>): Outcome {
+  events.emit('mismatched', (detail) => subjectOf(guarded, detail))
+  const message = 'Send exactly the first request again to retry it, or a new key for a new request.'
+  return { kind: 'refused', error: new HapaxError('idempotency_key_reused_with_different_payload', message) }
 }

@@ -24,6 +24,8 @@ export interface Run<Tx> {
   readonly lease: Pick<Lease, 'startedAt' | 'stopping' | 'stop'>
   readonly work: Pick<HeldWork<Tx>, 'unsound' | 'missed' | 'openCall' | 'isLookedUp' | 'isUsed' | 'commitState'>
   readonly attempt: number
+  /** As it was when the claim was given. */
+  readonly record: Pick<StoredRecord, 'operation' | 'fingerprint' | 'retentionMs'>
 }
 
 /** Makes the ending of a run durable, and says what it means for whoever waits. */
@@ -32,6 +34,7 @@ export function finish<Tx>(run: Run<Tx>, result: HandlerResult): Awaitable<Outco
   if (commit.kind === 'committed') {
     run.lease.stop()
     if (result.kind === 'threw') tellThrewAfterCommit(run)
+    cache(run, keptAnswer(commit.answer, run.guarded.policy), commit)
     return ownAnswer(run, commit.answer, commit.expiresAt)
   }
   const ending = endingFor(run, result)
@@ -98,19 +101,55 @@ function write<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): Awaitab
 function complete<Tx>(run: Run<Tx>, said: Answer | undefined, result: HandlerResult): Awaitable<Outcome> {
   const { context, guarded, claim } = run
   const answer = said === undefined ? unwritable : keptAnswer(said, guarded.policy)
+  const asked = { said, answer, askedAt: context.clock.elapsed() }
   const completed = context.store.complete(claim, { answer, answerVersion: guarded.policy.answerVersion })
-  if (isPromise(completed)) return completed.then((completed) => told(run, said, completed, result))
-  return told(run, said, completed, result)
+  if (isPromise(completed)) return completed.then((completed) => told(run, asked, completed, result))
+  return told(run, asked, completed, result)
+}
+
+/** What the store was asked to keep, and when. */
+interface Asked {
+  readonly said: Answer | undefined
+  readonly answer: StoredAnswer
+  readonly askedAt: number
 }
 
 function told<Tx>(
   run: Run<Tx>,
-  said: Answer | undefined,
+  { said, answer, askedAt }: Asked,
   completed: false | Completed,
   result: HandlerResult,
 ): Awaitable<Outcome> {
   if (completed === false) return readBack(run, result)
+  cache(run, answer, { askedAt, expiresAt: completed.expiresAt })
   return said === undefined ? withheld(run, result) : ownAnswer(run, said, completed.expiresAt)
+}
+
+/**
+ * Durable, so that it may be given again from here. Its retention begins with the write that made it so, which came after
+ * the run had begun, and no phase makes it shorter.
+ */
+function cache<Tx>(
+  { context, guarded, claim, lease, record }: Run<Tx>,
+  answer: StoredAnswer,
+  { askedAt, expiresAt }: { readonly askedAt: number; readonly expiresAt: number | undefined },
+): void {
+  if (context.cache === undefined || guarded.minted === true) return
+  const { scope, key, generation } = claim
+  const { operation, fingerprint, retentionMs = Number.POSITIVE_INFINITY } = record
+  const { answerVersion } = guarded.policy
+  const kept = {
+    scope,
+    key,
+    generation,
+    operation,
+    fingerprint,
+    answer,
+    answerVersion,
+    expiresAt,
+    trace: guarded.trace,
+  }
+  context.cache.keep(kept, { askedAt, until: lease.startedAt + retentionMs })
 }
 
 async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): Promise<Outcome> {
@@ -199,7 +238,8 @@ function ownAnswer<Tx>(run: Run<Tx>, answer: Answer, expiresAt: number | undefin
   tellCompleted(run, answer.status, bytes)
   if (bytes > guarded.policy.maxAnswerBytes) context.events.emit('withheld', () => ({ ...subjectOf(guarded), bytes }))
   const { generation } = claim
-  return { kind: 'answered', answer: kept(answer), stored: true, replayed: false, generation, expiresAt }
+  const { trace } = guarded
+  return { kind: 'answered', answer: kept(answer), stored: true, replayed: false, generation, expiresAt, trace }
 }
 
 /** Stands for an answer that could not be written down: it has no status that anybody was told. */
@@ -253,7 +293,7 @@ function errorOf(result: HandlerResult): unknown {
 
 function tellCompleted<Tx>({ context, guarded, lease }: Run<Tx>, status: number, bytes: number): void {
   const runMs = context.clock.elapsed() - lease.startedAt
-  context.events.emit('completed', () => ({ ...subjectOf(guarded), status, bytes, runMs }))
+  context.events.emit('completed', (detail) => ({ ...subjectOf(guarded, detail), status, bytes, runMs }))
 }
 
 export function tellLost<Tx>({ context, guarded, claim }: Run<Tx>): void {

@@ -18,6 +18,8 @@ export interface Guarded<Tx> extends RecordName {
   readonly input?: string | undefined
   /** A transaction that the caller opened and will end himself, where the policy makes one transaction of a request. */
   readonly joins?: unknown
+  /** The `traceparent` of this run, once it has begun and where it is traced; the engine says so. */
+  readonly trace?: string | undefined
   /** `stored` is the input that an earlier attempt of an operation began with. */
   handler(work: Work<Tx>, stored?: string): Awaitable<unknown>
   /** May take its time: the body of a response is read as it comes. */

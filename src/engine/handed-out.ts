@@ -31,7 +31,7 @@ export async function byHandedOut<Tx>(
 const answerMissing = 'answer_missing'
 
 /** A handler that was only slow may send until its time is over. One that has ended has nothing but a call on its way. */
-function believableFrom({ errorCode, doubtedAt = 0 }: StoredRecord, { runMs }: HandedOut): number {
+export function believableFrom({ errorCode, doubtedAt = 0 }: StoredRecord, { runMs }: HandedOut): number {
   return doubtedAt + (errorCode === leaseOver ? runMs : defaults.callTimeoutMs)
 }
 

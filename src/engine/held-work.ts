@@ -17,7 +17,13 @@ import type { Phase, Work } from './work.js'
 
 export type CommitState =
   | { readonly kind: 'none' }
-  | { readonly kind: 'committed'; readonly answer: Answer; readonly expiresAt: number | undefined }
+  | {
+      readonly kind: 'committed'
+      readonly answer: Answer
+      readonly expiresAt: number | undefined
+      /** When it was asked for, on the monotonic clock. */
+      readonly askedAt: number
+    }
   /** What the handler wanted to commit is no answer by the evidence rule: the rows were rolled back. */
   | { readonly kind: 'turned_away'; readonly answer: Answer; readonly error: HapaxError }
   /** The store failed at the commit itself: only the record can say whether it happened. */
@@ -183,6 +189,7 @@ export class HeldWork<Tx> implements Work<Tx> {
     const { policy } = guarded
     const effects = this.#entered(phases)
     this.#isCommitting = true
+    const askedAt = context.clock.elapsed()
     let answer: Answer | undefined
     let done: Committed<T>
     try {
@@ -216,7 +223,7 @@ export class HeldWork<Tx> implements Work<Tx> {
       phases.leave()
     }
     passing('commit.committed')
-    if (answer !== undefined) this.#state = { kind: 'committed', answer, expiresAt: done.expiresAt }
+    if (answer !== undefined) this.#state = { kind: 'committed', answer, expiresAt: done.expiresAt, askedAt }
     this.#failure = undefined
     phases.tellEffects(effects.end())
     return done.value

@@ -1,5 +1,6 @@
 import { HapaxError } from '../kernel/errors.js'
 import { limits } from '../kernel/limits.js'
+import { hasVariety } from '../kernel/variety.js'
 
 declare const brand: unique symbol
 
@@ -11,6 +12,11 @@ export interface KeyRules {
   readonly minLength?: number
   /** At most 255, which is what stores have room for. */
   readonly maxLength?: number
+  /**
+   * The least number of different characters. Eight refuse `1`, `test` and a UUID of zeros, and no UUID that was made at
+   * random; of sixteen random hexadecimal digits they refuse one in ninety.
+   */
+  readonly minVariety?: number
   /** The format that the API publishes, as one of `keyFormats` or an anchored pattern. */
   readonly format?: RegExp
 }
@@ -18,7 +24,10 @@ export interface KeyRules {
 const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 const ulid = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/i
 
-/** Formats that leave nothing to guess, if they are filled at random; the event `key_looks_guessable` tells of some that are not. */
+/**
+ * Formats that leave nothing to guess, if they are filled at random; `minVariety` refuses some that are not, and the event
+ * `key_looks_guessable` tells of them.
+ */
 export const keyFormats = {
   uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
   uuidv7,
@@ -50,6 +59,11 @@ export function keyOf(text: string | undefined, rules: KeyRules = {}): Idempoten
   }
   if (!printableAscii.test(text)) {
     throw malformed('The key holds a character that is not printable ASCII; a UUID is a good key.')
+  }
+  if (rules.minVariety !== undefined && !hasVariety(text, rules.minVariety)) {
+    throw malformed(
+      `The key has fewer than ${rules.minVariety} different characters, so that anybody could hit on it; send a UUID made at random.`,
+    )
   }
   if (rules.format !== undefined && text.search(rules.format) === -1) {
     throw malformed('The key is not in the format that this API asks for; a UUID made at random is a good key.')

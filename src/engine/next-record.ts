@@ -37,6 +37,7 @@ export function fresh(
     looks: 0,
     doubtedAt: undefined,
     evidence: [],
+    trace: reservation.trace,
     createdAt: now,
     lastRunAt: now,
     completedAt: undefined,
@@ -47,8 +48,13 @@ export function fresh(
 }
 
 export function claimedAnew(current: StoredRecord, reservation: Reservation, now: number): StoredRecord {
+  const { retentionMs, tombstoneMs } = longer(current, reservation)
   return {
-    ...retained(leased(keptLonger(current, reservation), reservation.leaseMs, now), now),
+    ...current,
+    retentionMs,
+    tombstoneMs,
+    expiresAt: expiryOf({ retentionMs }, now),
+    leaseUntil: now + reservation.leaseMs,
     state: stateAfter(current.state, 'resume'),
     fence: current.fence + 1,
     claimId: reservation.claimId,
@@ -58,15 +64,15 @@ export function claimedAnew(current: StoredRecord, reservation: Reservation, now
     errorCode: undefined,
     reconcileAfter: undefined,
     looks: 0,
+    trace: reservation.trace,
     lastRunAt: now,
   }
 }
 
 /** What an attempt may send is judged by its own policy, so that its record is kept for as long as that says, or longer. */
-function keptLonger(current: StoredRecord, { retentionMs, tombstoneMs }: Reservation): StoredRecord {
+function longer(current: StoredRecord, { retentionMs, tombstoneMs }: Reservation) {
   const isForever = current.retentionMs === undefined || retentionMs === undefined
   return {
-    ...current,
     retentionMs: isForever ? undefined : Math.max(current.retentionMs, retentionMs),
     tombstoneMs: Math.max(current.tombstoneMs, tombstoneMs),
   }

@@ -25,6 +25,8 @@ export interface Answered {
   readonly replayed: boolean
   /** Above 1 when the key had expired and was used anew. */
   readonly generation: number
+  /** The `traceparent` of the run that made this answer, where that was traced. */
+  readonly trace?: string | undefined
   /** On the store's clock; `undefined` for ever, or when nothing was stored. */
   readonly expiresAt: number | undefined
 }

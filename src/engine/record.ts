@@ -78,6 +78,8 @@ export interface StoredRecord extends Claim {
   /** While `unknown`: since when. */
   readonly doubtedAt: number | undefined
   readonly evidence: readonly KeptEvidence[]
+  /** The `traceparent` of its last run, which made its answer if it has one; `undefined` where that was not traced. */
+  readonly trace: string | undefined
   readonly createdAt: number
   readonly lastRunAt: number
   readonly completedAt: number | undefined

@@ -187,6 +187,7 @@ export function reservationOf<Tx>(
     onExpired: policy.onExpired,
     onNew,
     progress: beginningOf(context, guarded),
+    trace: guarded.trace,
   }
 }
 

@@ -1,7 +1,9 @@
 import { within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import { defaults, limits } from '../kernel/limits.js'
+import type { TraceEnd } from '../kernel/tracing.js'
 import { type Context, subjectOf } from './context.js'
+import { digestHex } from './digest.js'
 import type { Guarded } from './guarded.js'
 import { giveUp, subjectIn } from './leaving.js'
 import type { Lookup } from './looking.js'
@@ -9,6 +11,7 @@ import { type Held, inputOf } from './operation.js'
 import type { Outcome } from './outcome.js'
 import type { RecordName, StoredRecord } from './record.js'
 import { runClaimed, type Won } from './running.js'
+import { traced, traceEndOf } from './traced.js'
 
 /** What came of trying to go on with a record. */
 export type Resumed = { readonly kind: 'ran'; readonly outcome: Outcome } | { readonly kind: 'not_ours' }
@@ -20,6 +23,26 @@ export type Resumed = { readonly kind: 'ran'; readonly outcome: Outcome } | { re
 export async function resume<Tx>(context: Context<Tx>, record: StoredRecord): Promise<Resumed> {
   const held = context.operations.find(record.operation)
   if (held === undefined) return { kind: 'not_ours' }
+  const { tracing } = context
+  if (tracing === undefined) return goOn(context, held, record, undefined)
+  const about = { operation: record.operation, kind: 'resumption', goesOnFrom: record.trace } as const
+  return traced(tracing, about, (trace) => goOn(context, held, record, trace), endOf(record), record)
+}
+
+/** One that somebody else has by now was refused to us. */
+function endOf(record: StoredRecord): (resumed: Resumed) => TraceEnd {
+  return (resumed) =>
+    resumed.kind === 'ran'
+      ? traceEndOf(record, resumed.outcome)
+      : { record: digestHex(record), outcome: 'refused', errorCode: 'not_ours' }
+}
+
+async function goOn<Tx>(
+  context: Context<Tx>,
+  held: Held<Tx>,
+  record: StoredRecord,
+  trace: string | undefined,
+): Promise<Resumed> {
   const { policy } = held
   const askedAt = context.clock.elapsed()
   const verdict = await context.store.reserve({
@@ -34,11 +57,12 @@ export async function resume<Tx>(context: Context<Tx>, record: StoredRecord): Pr
     onLeaseOver: policy.onCrash === 'retry' ? 'resume' : 'doubt',
     onExpired: 'refuse',
     onNew: 'tell',
+    trace,
   })
   if (verdict.kind === 'unknown' && verdict.swept) context.events.emit('swept', () => subjectIn(record))
   if (verdict.kind !== 'resumed' && verdict.kind !== 'reserved') return { kind: 'not_ours' }
   if (verdict.record.attempt > limits.resumeAttempts) return tooOften(context, verdict)
-  const guarded = guardedOperation(held, record, inputIn(context, verdict.record))
+  const guarded = { ...guardedOperation(held, record, inputIn(context, verdict.record)), trace }
   const outcome = await runClaimed(context, guarded, verdict, askedAt)
   return { kind: 'ran', outcome }
 }

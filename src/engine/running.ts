@@ -49,10 +49,10 @@ function started<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, won: Won, asked
 function tellStart<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>, { kind, record }: Won): void {
   const { generation, attempt, fence, recoveryPoint } = record
   if (kind === 'resumed') {
-    events.emit('resumed', () => ({ ...subjectOf(guarded), attempt, fence, recoveryPoint }))
+    events.emit('resumed', (detail) => ({ ...subjectOf(guarded, detail), attempt, fence, recoveryPoint }))
     return
   }
-  events.emit('reserved', () => ({ ...subjectOf(guarded), generation, fence }))
+  events.emit('reserved', (detail) => ({ ...subjectOf(guarded, detail), generation, fence }))
   tellPoorKey(events, guarded)
   if (generation > 1) events.emit('reused_after_expiry', () => ({ ...subjectOf(guarded), generation }))
 }
@@ -92,7 +92,7 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
   readonly lease: Lease
   readonly work: HeldWork<Tx>
   readonly attempt: number
-  readonly #record: StoredRecord
+  readonly record: StoredRecord
   /** Tells who waits, once somebody does. */
   #tell: (outcome: Outcome) => void = nobody
 
@@ -102,7 +102,7 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
     this.claim = claim
     this.lease = new Lease(claim, guarded.policy, askedAt, context, this)
     this.attempt = record.attempt
-    this.#record = record
+    this.record = record
     this.work = new HeldWork({ context, guarded, claim, record, lease: this.lease })
     context.background.enter(this)
   }
@@ -154,7 +154,7 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
 
   #finished(): Awaitable<Outcome> {
     // What an earlier attempt left behind is looked at before anything runs on top of it.
-    const refused = this.attempt > 1 && this.#record.progress !== undefined ? this.work.prepare() : undefined
+    const refused = this.attempt > 1 && this.record.progress !== undefined ? this.work.prepare() : undefined
     if (refused !== undefined) return finish(this, { kind: 'unresumable', error: refused })
     let value: Awaitable<unknown>
     try {

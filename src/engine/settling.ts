@@ -1,7 +1,8 @@
 import type { Context } from './context.js'
-import { digestHex } from './digest.js'
+import { subjectIn } from './leaving.js'
 import type { Progress } from './progress.js'
 import type { Evidence, StoredRecord } from './record.js'
+import type { Settlement } from './store.js'
 
 /** What evidence says of the open call of a record. */
 export type Said = { readonly kind: 'landed'; readonly result: unknown } | { readonly kind: 'not_landed' }
@@ -11,18 +12,34 @@ export type Said = { readonly kind: 'landed'; readonly result: unknown } | { rea
  * call was never begun. Either way the operation may go on, at once. `false` when the record is not in doubt any more.
  */
 export async function settleCall<Tx>(
-  { wholeStore, progress: codec, events }: Context<Tx>,
+  context: Context<Tx>,
   record: StoredRecord,
   progress: Progress,
   said: Said,
   evidence: Evidence,
 ): Promise<boolean> {
+  const settlement = callSettlement(context, record, progress, said, evidence)
+  if (settlement === undefined) return false
+  const isSettled = await context.wholeStore.settle(record, settlement)
+  const { by } = evidence
+  if (isSettled) context.events.emit('settled', () => ({ ...subjectIn(record), says: said.kind, by }))
+  return isSettled
+}
+
+/** What evidence about the open call of a record makes of it; `undefined` when none is open. */
+export function callSettlement<Tx>(
+  { progress: codec }: Pick<Context<Tx>, 'progress'>,
+  record: StoredRecord,
+  progress: Progress,
+  said: Said,
+  evidence: Evidence,
+): Settlement | undefined {
   const { call, ...without } = progress
-  if (call === undefined) return false
+  if (call === undefined) return undefined
   const { name, key } = call
   const phases = said.kind === 'landed' ? [...without.phases, { name, result: said.result }] : without.phases
   const bytes = codec.encode({ ...without, phases }, record)
-  const isSettled = await wholeStore.settle(record, {
+  return {
     generation: record.generation,
     fence: record.fence,
     evidence,
@@ -31,11 +48,7 @@ export async function settleCall<Tx>(
       said.kind === 'landed'
         ? { kind: 'landed', recoveryPoint: name, progress: bytes }
         : { kind: 'not_landed', progress: bytes },
-  })
-  const { scope, operation } = record
-  if (isSettled)
-    events.emit('settled', () => ({ scope, record: digestHex(record), operation, says: said.kind, by: evidence.by }))
-  return isSettled
+  }
 }
 
 /**

@@ -9,10 +9,10 @@ import type { Fingerprint } from './fingerprint/fingerprint.js'
 import type { Guarded } from './guarded.js'
 import { kept, keptAnswer } from './held-work.js'
 import type { Answered, Outcome } from './outcome.js'
-import { finished, started } from './record.js'
+import { finished, type StoredAnswer, type StoredRecord, started } from './record.js'
 import { comparedAnew, reservationOf } from './reserving.js'
 import { SingleWork } from './single-work.js'
-import type { SingleOutcome, Store } from './store.js'
+import type { Committed, SingleOutcome, Store } from './store.js'
 import { isExpired } from './transitions.js'
 import type { Judged, Reservation } from './verdict.js'
 
@@ -57,7 +57,7 @@ async function attempt<Tx>(
       async ({ tx, claim, record }) => {
         const { generation, fence } = claim
         if (record.recoveryPoint !== started || record.isBegun) throw halfDone(guarded.policy.name)
-        context.events.emit('reserved', () => ({ ...subjectOf(guarded), generation, fence }))
+        context.events.emit('reserved', (detail) => ({ ...subjectOf(guarded, detail), generation, fence }))
         const canKeep = store.effects !== undefined
         const effects = collectedEffects(claim, finished, {
           catalogue: context.effects,
@@ -75,7 +75,7 @@ async function attempt<Tx>(
           undone = { ending, result }
           throw new Undone()
         }
-        return stepOf(guarded, { ending, effects: asked, generation })
+        return stepOf(guarded, { ending, effects: asked, record })
       },
       guarded.joins,
     )
@@ -85,6 +85,7 @@ async function attempt<Tx>(
   }
   if (done.kind === 'committed') {
     tellCompleted(context, guarded, done.value, startedAt)
+    cache(context, guarded, done, startedAt)
     return { kind: 'ended', outcome: { ...done.value.outcome, expiresAt: done.expiresAt } }
   }
   const { verdict } = done
@@ -98,23 +99,41 @@ async function attempt<Tx>(
     : attempt(context, guarded, store, anew)
 }
 
+/** Durable, so that it may be given again from here; what joined a transaction is not, before its owner commits. */
+function cache<Tx>(
+  context: Context<Tx>,
+  { policy, joins, minted, trace }: Guarded<Tx>,
+  { value, expiresAt }: Committed<Kept>,
+  startedAt: number,
+): void {
+  if (context.cache === undefined || minted === true || joins !== undefined) return
+  const { answer, record } = value
+  const { scope, key, generation, operation, fingerprint, retentionMs = Number.POSITIVE_INFINITY } = record
+  const { answerVersion } = policy
+  const kept = { scope, key, generation, operation, fingerprint, answer, answerVersion, expiresAt, trace }
+  context.cache.keep(kept, { askedAt: startedAt, until: startedAt + retentionMs })
+}
+
 /** The handler's result is not for good: all that it wrote is undone by this. */
 class Undone extends Error {}
 
 interface Ended {
   readonly ending: Ending
   readonly effects: readonly NewEffect[]
-  readonly generation: number
+  /** As it would be with the claim. */
+  readonly record: StoredRecord
 }
 
 /** What was kept with the commit, to be told after it. */
 interface Kept {
   readonly outcome: Answered
+  readonly answer: StoredAnswer
+  readonly record: StoredRecord
   readonly bytes: number
   readonly effects: number
 }
 
-function stepOf<Tx>({ policy }: Guarded<Tx>, { ending, effects, generation }: Ended) {
+function stepOf<Tx>({ policy, trace }: Guarded<Tx>, { ending, effects, record }: Ended) {
   invariant(ending.kind === 'complete' && ending.answer !== undefined, 'what is undone does not come here')
   const { answer } = ending
   const rows = answer.status < 400 ? ('keep' as const) : ('undo' as const)
@@ -125,10 +144,17 @@ function stepOf<Tx>({ policy }: Guarded<Tx>, { ending, effects, generation }: En
     answer: kept(answer),
     stored: true,
     replayed: false,
-    generation,
+    generation: record.generation,
     expiresAt: undefined,
+    trace,
   }
-  const value: Kept = { outcome, bytes: answer.body.byteLength, effects: written.length }
+  const value: Kept = {
+    outcome,
+    answer: completion.answer,
+    record,
+    bytes: answer.body.byteLength,
+    effects: written.length,
+  }
   return { value, rows, completion, effects: written }
 }
 
@@ -140,7 +166,7 @@ function tellCompleted<Tx>(
 ): void {
   const { status } = outcome.answer
   const runMs = clock.elapsed() - startedAt
-  events.emit('completed', () => ({ ...subjectOf(guarded), status, bytes, runMs }))
+  events.emit('completed', (detail) => ({ ...subjectOf(guarded, detail), status, bytes, runMs }))
   if (bytes > guarded.policy.maxAnswerBytes) events.emit('withheld', () => ({ ...subjectOf(guarded), bytes }))
   // Those that joined a transaction are there when its owner has committed, which nobody hears of here.
   if (count > 0 && guarded.joins === undefined) events.emit('effects_written', () => ({ ...subjectOf(guarded), count }))

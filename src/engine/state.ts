@@ -24,13 +24,14 @@ export type Happening =
   | 'settle_landed'
   | 'settle_not_landed'
   | 'bury'
+  | 'purge'
   | 'delete'
 
 export interface Transition {
   readonly from: State | 'none'
   readonly on: Happening
   readonly to: State | 'none'
-  readonly by: 'request' | 'holder' | 'sweeper' | 'evidence' | 'reaper'
+  readonly by: 'request' | 'holder' | 'sweeper' | 'evidence' | 'reaper' | 'operator'
   /** What must hold besides the state, in words; the check itself stands in `transitions.ts`. */
   readonly when?: string
 }
@@ -102,6 +103,13 @@ export const stateTable: readonly Transition[] = [
     to: 'expired',
     by: 'reaper',
     when: 'retention passed, nothing committed and nothing begun',
+  },
+  {
+    from: 'completed',
+    on: 'purge',
+    to: 'expired',
+    by: 'operator',
+    when: 'its effects are final',
   },
   { from: 'expired', on: 'delete', to: 'none', by: 'reaper', when: 'the tombstone has stood its time' },
 ]

@@ -1,11 +1,16 @@
 import type { Awaitable } from '../kernel/awaitable.js'
+import type { AuditStore } from './audit-store.js'
 import type { CallMark, CallStore } from './call-store.js'
 import type { EffectStore, NewEffect } from './effect-store.js'
 import type { Finding } from './finding.js'
 import type { InboxStore } from './inbox-store.js'
-import type { Claim, Evidence, OnLeaseOver, RecordName, StoredAnswer, StoredRecord } from './record.js'
+import type { Measured } from './measured.js'
+import type { Claim, OnLeaseOver, RecordName, StoredRecord } from './record.js'
+import type { Completion, Plan, Settlement } from './settlement.js'
 import type { State } from './state.js'
 import type { Reservation, Verdict } from './verdict.js'
+
+export type { Completion, Plan, Settlement } from './settlement.js'
 
 /**
  * The port between the engine and a database. It speaks of records and knows neither HTTP nor payments.
@@ -69,7 +74,14 @@ export interface Store<Tx = never> {
   reap(limit: number): Promise<Reaped>
 
   find(name: RecordName): Promise<StoredRecord | undefined>
-  /** Pages in a stable order: a record that exists throughout appears once. */
+  /**
+   * Pages in a stable order: a record that exists throughout appears once. The order is that of first use; among all scopes of
+   * a tenant those of each scope stand together, keys that begin alike are in the order of their characters, and what is in
+   * progress in that of its leases, of which a renewed one moves on and may be met again.
+   *
+   * A page looks at `limits.looked` records at most, however few of them fit: it may hold fewer than `limit`, or none, and
+   * still have a `next`.
+   */
   list(query: ListQuery): Promise<Page>
   /**
    * What a tenant takes up now, in all of its scopes: the scope that is `tenant`, and every scope that begins with it
@@ -77,6 +89,8 @@ export interface Store<Tx = never> {
    * `limits.countedKeys`): if there are as many, `keys` is that number and `bytes` is what those take.
    */
   usage(tenant: string, atMost: number): Promise<Usage>
+  /** The tenants that have records, each once, in pages. */
+  tenants(query: TenantQuery): Promise<TenantPage>
 
   /**
    * Runs `body` in a transaction of the database, then the write it asks for, fenced, as the last statement before
@@ -99,7 +113,14 @@ export interface Store<Tx = never> {
   /** The outbox. */
   readonly effects?: EffectStore<Tx>
   readonly inbox?: InboxStore<Tx>
+  /** What people did. */
+  readonly audit?: AuditStore
 
+  /**
+   * What there is of each kind, for gauges: counts no more than `atMost` of it (lowered to `telemetryBounds.countedRows`),
+   * always along an index, and changes nothing. A store that cannot say is watched without it.
+   */
+  readonly measure?: (atMost: number) => Promise<Measured>
   /** Looks at the database for whatever a promise depends on, and changes nothing. */
   readonly examine?: () => Promise<readonly Finding[]>
 }
@@ -123,11 +144,6 @@ export interface Checkpoint {
   readonly call?: CallMark
   /** Another retention than the record was given; `'forever'` keeps it for ever. */
   readonly retentionMs?: number | 'forever'
-}
-
-export interface Completion {
-  readonly answer: StoredAnswer
-  readonly answerVersion: number
 }
 
 export interface Completed {
@@ -181,41 +197,26 @@ export type SingleOutcome<T> =
   | ({ readonly kind: 'committed' } & Committed<T>)
   | { readonly kind: 'judged'; readonly verdict: Exclude<Verdict, { readonly claim: Claim }> }
 
-export interface Settlement {
-  readonly generation: number
-  /** The last claim, as whoever asked has seen it: what was found out about one attempt says nothing of a later one. */
-  readonly fence?: number
-  readonly evidence: Evidence
-  /** The call that the evidence is about. */
-  readonly call?: CallMark
-  readonly outcome:
-    | ({ readonly kind: 'completed' } & Completion)
-    | { readonly kind: 'landed'; readonly recoveryPoint: string; readonly progress?: Uint8Array }
-    | { readonly kind: 'not_landed'; readonly progress?: Uint8Array }
-}
-
 export interface WaitingQuery {
   readonly operations: readonly string[]
   readonly limit: number
 }
 
-/** When something that waits is looked at next, and how often it was looked at in vain. */
-export interface Plan {
-  readonly generation: number
-  /** The last claim, as whoever looked has seen it. */
-  readonly fence?: number
-  /** The state, as whoever looked has seen it: evidence may have ended a doubt since, and what may go on is not put off. */
-  readonly state?: 'unknown' | 'failed_retryable'
-  readonly looks: number
-  /** `undefined` leaves it to a person. */
-  readonly afterMs: number | undefined
-  /** Why, where that is another reason than the record has. */
-  readonly errorCode?: string | undefined
-}
-
 export interface Reaped {
   readonly buried: number
   readonly deleted: number
+}
+
+export interface TenantQuery {
+  readonly limit: number
+  /** The `next` of the page before. */
+  readonly after?: string
+}
+
+export interface TenantPage {
+  /** As their scopes have them. */
+  readonly tenants: readonly string[]
+  readonly next: string | undefined
 }
 
 export interface Usage {
@@ -225,11 +226,25 @@ export interface Usage {
   readonly bytes: number
 }
 
+/** Records that fit all of what is said. */
 export interface ListQuery {
   readonly scope?: RecordName['scope']
+  /** In all scopes of this tenant, as `usage` has it. */
+  readonly tenant?: string
   readonly state?: State
+  readonly operation?: string
+  readonly key?: { readonly is: string } | { readonly startsWith: string }
+  /** The status of the answer. */
+  readonly status?: number
+  /** The `Location` of the answer, as it was given. */
+  readonly resource?: string
+  /** When this generation began: from then on, and before then, on the store's clock. */
+  readonly since?: number
+  readonly until?: number
+  /** Default `'oldest'`. */
+  readonly order?: 'oldest' | 'newest'
   readonly limit: number
-  /** The `next` of the page before. */
+  /** The `next` of the page before, of the same query. */
   readonly after?: string
 }
 

@@ -34,7 +34,7 @@ export function isDownstreamKey(key: unknown): boolean {
 }
 
 /** Grounds are never refused. Some databases cannot keep a NUL, and no log should be made to jump. */
-function printed(text: unknown): string {
+export function printed(text: unknown): string {
   return String(text ?? '')
     .slice(0, limits.whyLength)
     .toWellFormed()

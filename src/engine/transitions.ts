@@ -2,7 +2,7 @@ import { invariant } from '../kernel/errors.js'
 import { isHandedOut } from './call-store.js'
 import { equalFingerprints, recipeOf } from './fingerprint/fingerprint.js'
 import { claimedAnew, completed, fresh, idle, leased, retained } from './next-record.js'
-import { type Claim, type StoredRecord, started } from './record.js'
+import { type Claim, type StoredAnswer, type StoredRecord, started } from './record.js'
 import { type Happening, nextState, type State } from './state.js'
 import type { Checkpoint, Completion, Doubt, Failure, Plan, Settlement } from './store.js'
 import type { Reservation, Verdict } from './verdict.js'
@@ -42,7 +42,7 @@ export function reserve(
   switch (current.state) {
     case 'completed':
       invariant(current.answer, 'a completed record has an answer')
-      return { verdict: { kind: 'completed', answer: current.answer, record: current } }
+      return { verdict: completedVerdict(current, current.answer, now) }
     case 'unknown':
       return { verdict: unknownVerdict(current, now) }
     case 'failed_retryable':
@@ -79,7 +79,8 @@ export function checkpoint(
   if (!holds(current, claim, 'checkpoint')) return undefined
   const { retentionMs = current.retentionMs } = step
   const next = {
-    ...leased(current, step.leaseMs, now),
+    ...current,
+    leaseUntil: now + step.leaseMs,
     recoveryPoint: step.recoveryPoint,
     onLeaseOver: step.onLeaseOver,
     progress: step.progress ?? current.progress,
@@ -197,12 +198,30 @@ export function reap(
   const current = effects === 'final' ? { ...found, hasEffects: false } : found
   if (!isExpired(current, now)) return undefined
   if (nextState(current.state, 'bury') !== undefined) {
-    const buried = { ...idle(current, 'bury'), answer: undefined, answerVersion: undefined, progress: undefined }
+    const buried = {
+      ...idle(current, 'bury'),
+      answer: undefined,
+      answerVersion: undefined,
+      progress: undefined,
+      trace: undefined,
+    }
     // One with effects was not free before now. The last of them may just have shown its key to a provider.
     return found.hasEffects ? { ...buried, expiresAt: now } : buried
   }
   const tombstoneUntil = (current.expiresAt ?? Number.POSITIVE_INFINITY) + current.tombstoneMs
   return nextState(current.state, 'delete') === 'none' && now >= tombstoneUntil ? 'deleted' : undefined
+}
+
+/** What an operator's purge does: the answer is gone at once, and the key is as free as past its retention. */
+export function purge(current: StoredRecord, now: number): StoredRecord | undefined {
+  if (nextState(current.state, 'purge') === undefined) return undefined
+  return {
+    ...idle(current, 'purge'),
+    answer: undefined,
+    answerVersion: undefined,
+    progress: undefined,
+    expiresAt: now,
+  }
 }
 
 /** Expiry is judged here, by time, and does not wait for the reaper. Doubt and unfinished work never expire. */
@@ -256,16 +275,28 @@ function isOwn(current: StoredRecord, reservation: Reservation): boolean {
   return current.state === 'in_progress' && current.claimId === reservation.claimId
 }
 
-function compared(current: StoredRecord, reservation: Reservation): Verdict | undefined {
+/** Whether a request is another one than the record was made for, or cannot be told to be the same. */
+export function compared(
+  current: Pick<StoredRecord, 'fingerprint' | 'operation'>,
+  reservation: Pick<Reservation, 'fingerprints'>,
+): Mismatched | Incomparable | undefined {
   if (reservation.fingerprints.some((candidate) => equalFingerprints(candidate, current.fingerprint))) return undefined
   const recipe = recipeOf(current.fingerprint)
   if (reservation.fingerprints.some((candidate) => recipeOf(candidate) === recipe)) return { kind: 'mismatched' }
   return { kind: 'incomparable', recipe, operation: current.operation }
 }
 
+type Mismatched = Extract<Verdict, { readonly kind: 'mismatched' }>
+type Incomparable = Extract<Verdict, { readonly kind: 'incomparable' }>
+
 function taken(kind: 'reserved' | 'resumed', next: StoredRecord): Reserved {
   const { scope, key, generation, fence, claimId } = next
   return { verdict: { kind, claim: { scope, key, generation, fence, claimId }, record: next }, next }
+}
+
+function completedVerdict(record: StoredRecord, answer: StoredAnswer, now: number): Verdict {
+  const { expiresAt } = record
+  return { kind: 'completed', answer, record, expiresInMs: expiresAt === undefined ? undefined : expiresAt - now }
 }
 
 function unknownVerdict(record: StoredRecord, now: number): Extract<Verdict, { readonly kind: 'unknown' }> {

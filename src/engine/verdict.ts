@@ -16,6 +16,8 @@ export interface Reservation extends RecordName {
   readonly onExpired: 'run' | 'refuse'
   /** What a new record begins with, such as the input of an operation, for the engine to read on resume. */
   readonly progress?: Uint8Array | undefined
+  /** The `traceparent` of the run that this asks for, kept with the record. */
+  readonly trace?: string | undefined
   /** What becomes of a key that is new, or new again: it is taken, or the verdict tells that it is and nothing changes. */
   readonly onNew: 'take' | 'tell'
 }
@@ -34,7 +36,13 @@ export type Judged =
   | { readonly kind: 'reserved'; readonly claim: Claim; readonly record: StoredRecord }
   /** An earlier claim left something that may go on: run, from the record's recovery point. */
   | { readonly kind: 'resumed'; readonly claim: Claim; readonly record: StoredRecord }
-  | { readonly kind: 'completed'; readonly answer: StoredAnswer; readonly record: StoredRecord }
+  | {
+      readonly kind: 'completed'
+      readonly answer: StoredAnswer
+      readonly record: StoredRecord
+      /** How much of its retention is left; `undefined` for ever. */
+      readonly expiresInMs: number | undefined
+    }
   | { readonly kind: 'in_progress'; readonly leaseLeftMs: number }
   | {
       readonly kind: 'unknown'

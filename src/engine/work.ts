@@ -96,7 +96,7 @@ export interface Phase<Tx> {
 }
 
 export interface EffectOptions {
-  /** Not before so long from now. */
+  /** Not before so long from now: less than `retry.within`, which begins now too. */
   readonly delay?: Duration
   /** Effects with the same order are carried out one after another. Without it, the definition's `orderBy` says. */
   readonly order?: string

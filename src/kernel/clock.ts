@@ -50,7 +50,7 @@ export function atEndOfTurn(callback: () => void): void {
 const longestMs = 2 ** 31 - 1
 
 /** Resolves after `ms`, or as soon as that is stopped: whoever waits looks at it himself. */
-export function sleep(clock: Clock, ms: number, until?: Stopping | AbortSignal): Promise<void> {
+export function sleep(clock: Clock, ms: number, until?: Stopping | AbortSignal, how?: 'weakly'): Promise<void> {
   return new Promise((resolve) => {
     if (until !== undefined && isOver(until)) return resolve()
     const wake = () => {
@@ -58,7 +58,7 @@ export function sleep(clock: Clock, ms: number, until?: Stopping | AbortSignal):
       unlisten?.()
       resolve()
     }
-    const cancel = clock.after(ms, wake)
+    const cancel = clock.after(ms, wake, how)
     const unlisten = until && onOver(until, wake)
   })
 }

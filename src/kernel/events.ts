@@ -1,3 +1,4 @@
+import { isPromise } from './awaitable.js'
 import type { Log } from './log.js'
 import type { PersonalShape } from './personal.js'
 
@@ -25,8 +26,8 @@ export interface Events {
   resumed: Subject & { readonly attempt: number; readonly fence: number; readonly recoveryPoint: string }
   /** An expired key was used anew: the retry may have come too late. */
   reused_after_expiry: Subject & { readonly generation: number }
-  /** A stored answer was given again. */
-  replayed: Subject
+  /** A stored answer was given again: the store was asked for it, or it was at hand. */
+  replayed: Subject & { readonly from: 'store' | 'cache' }
   /** A duplicate in the same process was given the result of the one that ran. */
   shared: Subject
   /** A key came with another request than its first: a client's bug, or somebody trying. */
@@ -96,10 +97,14 @@ export interface Events {
   key_looks_personal: Subject & { readonly shape: PersonalShape }
   /** A key that is new was hardly made at random: somebody may guess it, or its client sends it with everything. */
   key_looks_guessable: Subject
+  /** A request was refused because the store did not say whether it may run. Nothing ran. */
+  reservation_failed: Subject & { readonly errorCode: string }
   /** The store failed so often that it is left alone for a while: requests are refused at once. */
   circuit_opened: { readonly failures: number; readonly openMs: number }
   /** The store answers again. */
   circuit_closed: Record<never, never>
+  /** A step of the store was answered, and how long that took. */
+  store_answered: { readonly step: string; readonly tookMs: number }
   /** A step of the store failed or was too slow. */
   store_failed: { readonly step: string; readonly errorCode: string; readonly cause: unknown }
   /** The database was opened, and something about it is worth an operator's look: see `hapax doctor`. */
@@ -170,8 +175,10 @@ const named: Readonly<Record<EventName, true>> = {
   replay_refused: true,
   key_looks_personal: true,
   key_looks_guessable: true,
+  reservation_failed: true,
   circuit_opened: true,
   circuit_closed: true,
+  store_answered: true,
   store_failed: true,
   store_warned: true,
   webhook_received: true,
@@ -193,40 +200,70 @@ export const eventNames = Object.keys(named) as readonly EventName[]
 
 export type Listener<Name extends EventName> = (event: Events[Name]) => unknown
 
+/** An event as those hear it who count: without the digest of its record, which takes longer to make than all the rest. */
+export type Tallied<Name extends EventName> = Omit<Events[Name], 'record'>
+
+/** What is built of an event: all of it, or only what those need who count. */
+export type Detail = 'whole' | 'tallied'
+
 export interface Emitter {
   /** Hears every event of this name; the function returned stops it. */
   on<Name extends EventName>(name: Name, listener: Listener<Name>): () => void
+  /** The same for who only counts, and does so at once. Requests wait for it. */
+  tally<Name extends EventName>(name: Name, listener: (event: Tallied<Name>) => void): () => void
   /** Whether somebody listens: what is only looked at to be told need not be looked at otherwise. */
   hears(name: EventName): boolean
-  /** `event` is built only if somebody listens. */
-  emit<Name extends EventName>(name: Name, event: () => Events[Name]): void
+  /** `event` is built only if somebody listens, and whole only if somebody wants to know which record it is about. */
+  emit<Name extends EventName>(name: Name, event: (detail: Detail) => Events[Name]): void
 }
 
 /** A listener that throws, or whose promise rejects, is reported and never disturbs a request. */
 export function emitter(log: Log): Emitter {
-  const listeners = new Map<EventName, Set<Listener<never>>>()
+  const listeners = new Map<EventName, Readonly<Record<Detail, readonly AnyListener[]>>>()
 
-  const call = async (name: EventName, listener: Listener<never>, event: unknown) => {
+  function add(name: EventName, detail: Detail, listener: AnyListener): () => void {
+    const { whole, tallied } = listeners.get(name) ?? nobody
+    const theirs = detail === 'whole' ? whole : tallied
+    if (!theirs.includes(listener)) listeners.set(name, { whole, tallied, [detail]: [...theirs, listener] })
+    return () => remove(name, detail, listener)
+  }
+
+  function remove(name: EventName, detail: Detail, listener: AnyListener): void {
+    const heard = listeners.get(name) ?? nobody
+    const left = { ...heard, [detail]: heard[detail].filter((one) => one !== listener) }
+    if (left.whole.length + left.tallied.length > 0) listeners.set(name, left)
+    else listeners.delete(name)
+  }
+
+  function call(name: EventName, listener: AnyListener, event: unknown): void {
     try {
-      await (listener as (event: unknown) => unknown)(event)
+      const came = listener(event)
+      if (isPromise(came)) void came.then(undefined, (error: unknown) => report(name, error))
     } catch (error) {
-      const why = error instanceof Error ? error.name : 'something that is no error'
-      log({ level: 'error', code: 'listener_failed', message: `a listener to "${name}" threw ${why}.` })
+      report(name, error)
     }
   }
 
+  function report(name: EventName, error: unknown): void {
+    const why = error instanceof Error ? error.name : 'something that is no error'
+    log({ level: 'error', code: 'listener_failed', message: `a listener to "${name}" threw ${why}.` })
+  }
+
   return {
-    on(name, listener) {
-      const heard = listeners.get(name) ?? new Set()
-      listeners.set(name, heard.add(listener))
-      return () => heard.delete(listener)
-    },
-    hears: (name) => (listeners.get(name)?.size ?? 0) > 0,
+    on: (name, listener) => add(name, 'whole', listener as AnyListener),
+    tally: (name, listener) => add(name, 'tallied', listener as AnyListener),
+    hears: (name) => listeners.has(name),
     emit(name, event) {
       const heard = listeners.get(name)
-      if (heard === undefined || heard.size === 0) return
-      const built = event()
-      for (const listener of heard) void call(name, listener, built)
+      if (heard === undefined) return
+      const { whole, tallied } = heard
+      const built = event(whole.length > 0 ? 'whole' : 'tallied')
+      for (const listener of tallied) call(name, listener, built)
+      for (const listener of whole) call(name, listener, built)
     },
   }
 }
+
+type AnyListener = (event: unknown) => unknown
+
+const nobody: Readonly<Record<Detail, readonly AnyListener[]>> = { whole: [], tallied: [] }

@@ -128,6 +128,10 @@ export const limits = {
   contention: 10,
   /** Rows per page of a list. */
   page: 1_000,
+  /** Records that one page of a list looks at for some that fit: a few milliseconds in a database. */
+  looked: 5_000,
+  /** Two records may have taken their ids in another order than their times, if they were written this close together. */
+  idsApartMs: 15 * second,
   /** The part of a quota that a node lets in between two counts: two nodes that count at once are over it by 5 % at most. */
   quotaShare: 0.025,
   /** Keys of one tenant that are counted: to count more takes a database longer than a request may wait. */
@@ -202,6 +206,26 @@ export const postgresBounds = {
   singleLeftMs: second,
   /** The server ends a handler's statement by itself; only where it stays silent for this much longer do we. */
   silenceMs: second,
+} as const
+
+/** Answers that are given again without asking the store. */
+export const replayCacheBounds = {
+  /** Some ten thousand answers of a usual size; a process has a hundred times as much. */
+  bytes: 16 * 1024 * 1024,
+  /** Most retries come within seconds, and whatever is done to a record by hand holds everywhere after this. */
+  maxAgeMs: 5 * second,
+  /** Nobody who has purged a record should have to wait longer. */
+  longestMs: minute,
+  /** Larger answers are rare, would drive out many others, and are not what a store is slow at. */
+  answerBytes: 64 * 1024,
+  /** What the objects of an entry take besides their texts. */
+  entryBytes: 512,
+  /** A shared cache that takes longer than this is no quicker than the store behind it. */
+  answerMs: 50,
+  /** One that failed is left alone for so long, so that requests do not wait for it one after another. */
+  restMs: second,
+  /** Answers that are on their way to a shared cache. Beyond them it is too slow to be worth it. */
+  writes: 1_000,
 } as const
 
 /** The workers. All of them may run on every node: passes are short, indexed, and skip what another node holds. */
@@ -297,4 +321,44 @@ export const effectBounds = {
   deadLetters: 100,
   /** Pages of dead letters that a redrive looks through for some that are not refused: a few seconds. */
   redrivePages: 1_000,
+} as const
+
+/** What watches over an engine. */
+export const telemetryBounds = {
+  /** How often the store is asked what it holds: as often as a Prometheus usually scrapes. */
+  sampleMs: 15 * second,
+  /** Rows of one kind that are counted for a gauge: a few milliseconds. More of them are a number that nobody counts on. */
+  countedRows: 10_000,
+  /** Different sets of labels of one metric: policies, kinds and workers are named by code. Who makes names up shares one. */
+  series: 1_000,
+  /** Tenants whose rates are kept, those that ask most: a few hundred kilobytes. */
+  tenants: 1_000,
+  /** Those of them that are looked at to find one that may go: all of them would be too many for a request to wait for. */
+  tenantsLookedAt: 8,
+  /** Rates are of this long, and of the part of the next that has passed: short enough to see a spike, long enough to trust it. */
+  rateWindowMs: 5 * minute,
+  /** Bounds of the buckets of durations, in seconds: from a commit in memory to the longest that a proxy waits. */
+  durationsSeconds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+} as const
+
+/** What operators use. */
+export const adminBounds = {
+  /** Records whose returns a process counts: a few megabytes. */
+  talliedRecords: 10_000,
+  /** What a page shows where nobody says how much: more does not fit on a screen. */
+  page: 50,
+  /** And at most: whoever wants more pages on. */
+  largestPage: 500,
+  /** Keys of a tenant that are counted for somebody who looks: a quick count, and a lower bound beyond it. */
+  countedKeys: 10_000,
+  /** Events that a listener may be behind; what comes then is not sent, and counted. */
+  streamedEvents: 256,
+  /** Listeners at once: each is a connection, and hears everything. */
+  streams: 16,
+  /** How often a listener hears that nothing has happened: proxies close what is silent for a minute. */
+  heartbeatMs: 15 * second,
+  /** The longest body of a write: an answer that somebody settles with is the most of it. */
+  bodyBytes: 2 * 1024 * 1024,
+  /** How long an answer to a write is kept, for whoever sends it again. */
+  retention: '1d',
 } as const

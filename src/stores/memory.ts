@@ -1,12 +1,15 @@
 import type { CallMark } from '../engine/call-store.js'
 import { copyOfAnswer, copyOfRecord } from '../engine/copies.js'
+import { enact } from '../engine/deeds.js'
 import { boundedLimit } from '../engine/limit.js'
+import { pageOf } from '../engine/listing.js'
 import type { RecordName, StoredRecord } from '../engine/record.js'
 import type { Store } from '../engine/store.js'
-import { tenantOf } from '../engine/tenant.js'
+import { tenantOf, tenantsAmong } from '../engine/tenant.js'
 import * as transitions from '../engine/transitions.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
-import { limits } from '../kernel/limits.js'
+import { limits, telemetryBounds } from '../kernel/limits.js'
+import { memoryAudit } from './memory/audit.js'
 import { memoryCalls } from './memory/calls.js'
 
 export interface MemoryStoreOptions {
@@ -85,7 +88,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       if (next !== undefined) records.set(at, copyOfRecord(next))
       if (verdict.kind !== 'completed') return verdict
       const record = copyOfRecord(verdict.record)
-      return { kind: 'completed', answer: record.answer ?? verdict.answer, record }
+      return { ...verdict, answer: record.answer ?? verdict.answer, record }
     },
     async renew(claim, leaseMs) {
       return write(transitions.renew(get(claim), claim, leaseMs, clock.now()))
@@ -167,16 +170,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       const record = get(name)
       return record && copyOfRecord(record)
     },
-    async list({ scope, state, limit, after }) {
-      const size = boundedLimit(limit, limits.page)
-      const matching = [...records.values()]
-        .filter((record) => record.id > Number(after ?? 0))
-        .filter((record) => scope === undefined || record.scope === scope)
-        .filter((record) => state === undefined || record.state === state)
-        .sort((a, b) => a.id - b.id)
-      const page = matching.slice(0, size).map(copyOfRecord)
-      return { records: page, next: matching.length > size ? String(page.at(-1)?.id) : undefined }
-    },
+    list: async (query) => pageOf(records.values(), { ...query, limit: boundedLimit(query.limit, limits.page) }),
     async usage(tenant, atMost) {
       const most = boundedLimit(atMost, limits.countedKeys)
       const now = clock.now()
@@ -190,7 +184,33 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       }
       return { keys, bytes }
     },
+    async measure(atMost) {
+      const most = boundedLimit(atMost, telemetryBounds.countedRows)
+      const now = clock.now()
+      const kept = [...records.values()].filter(({ state }) => state !== 'expired')
+      const running = kept.filter(({ state }) => state === 'in_progress').slice(0, most)
+      const doubts = kept.filter(({ state }) => state === 'unknown').slice(0, most)
+      const oldestMs = (since: readonly number[]) => since.reduce((oldest, at) => Math.max(oldest, now - at), 0)
+      return {
+        keys: Math.min(kept.length, most),
+        inProgress: { count: running.length, oldestMs: oldestMs(running.map(({ lastRunAt }) => lastRunAt)) },
+        unknown: {
+          count: doubts.length,
+          oldestMs: oldestMs(doubts.map(({ doubtedAt = now }) => doubtedAt)),
+          leftToOperator: doubts.filter(({ reconcileAfter }) => reconcileAfter === undefined).length,
+        },
+      }
+    },
+    tenants: async (query) => tenantsAmong(records.values(), query),
     calls,
+    audit: memoryAudit(
+      () => clock.now(),
+      (deed, now) => {
+        const came = enact(get(deed.name), deed, now, 'final')
+        if (came.kind === 'done') marked(came.next, came.call)
+        return came
+      },
+    ),
   }
 }
 

@@ -24,7 +24,7 @@ export function effectService<Tx>(
   if (surroundings === undefined) return undefined
   const worker = workerOf<Tx>({ ...surroundings, ...options })
   const name = 'effects'
-  const { made, pauseAfter, status } = passes({ ...host, name })
+  const { made, pauseAfter, status } = passes(name, host)
   const pass = (make: () => Promise<Passed>) =>
     made(async () => {
       await host.open()
@@ -51,8 +51,7 @@ export function effectReconcilerService<Tx>(host: WorkersHost<Tx>, options: Work
   if (surroundings === undefined) return undefined
   const { everyMs } = pacedBy(options, 'effectReconciler', effectBounds.lookMs, effectBounds.doubts)
   const reconciler = reconcilerOf<Tx>(surroundings)
-  return service({
-    ...host,
+  return service(host, {
     name: 'effectReconciler',
     everyMs,
     async pass() {

@@ -49,8 +49,7 @@ export function ledgerWorker<Tx>(host: WorkersHost<Tx>, options: LedgerWorkerOpt
     host.log({ level: 'error', code: 'ledger_differs', message })
   }
 
-  return service({
-    ...host,
+  return service(host, {
     name: 'ledger',
     everyMs,
     dueInMs: () => Math.min(...turns.map(([, { dueInMs }]) => dueInMs())),

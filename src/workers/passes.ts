@@ -27,8 +27,7 @@ export interface WorkerStatus {
   readonly lastError: { readonly at: number; readonly code: string; readonly inARow: number } | undefined
 }
 
-export interface PassesOptions {
-  readonly name: string
+export interface PassesHost {
   readonly clock: Clock
   readonly chance: Chance
   readonly events: Pick<Emitter, 'emit'>
@@ -43,7 +42,7 @@ export interface Passes {
   status(): WorkerStatus
 }
 
-export function passes({ name, clock, chance, events, log }: PassesOptions): Passes {
+export function passes(name: string, { clock, chance, events, log }: PassesHost): Passes {
   let last: Omit<WorkerStatus, 'name'> = {
     lastPassAt: undefined,
     lastDid: undefined,

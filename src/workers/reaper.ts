@@ -21,8 +21,7 @@ export function reaper<Tx>(host: WorkersHost<Tx>, options: ReaperOptions = {}): 
     given === undefined ? otherwise : parseDuration(given, `reaper: ${option}`)
   const keepEffectsMs = ms(options.keepEffects, workerBounds.keepEffectsMs, 'keepEffects')
   const keepEventsMs = ms(options.keepEvents, workerBounds.keepEventsMs, 'keepEvents')
-  return service({
-    ...host,
+  return service(host, {
     name: 'reaper',
     everyMs,
     fullPauseMs: ms(options.pause, workerBounds.reapPauseMs, 'pause'),

@@ -21,8 +21,7 @@ export function reconciler<Tx>(host: WorkersHost<Tx>, options: WorkerOptions = {
       else silent.answered(operation)
     },
   }
-  return service({
-    ...host,
+  return service(host, {
     name: 'reconciler',
     everyMs,
     async pass(signal) {

@@ -7,8 +7,7 @@ import { type Service, service } from './service.js'
 /** Goes on with operations that were left half-done, though their clients never return. */
 export function resumer<Tx>(host: WorkersHost<Tx>, options: WorkerOptions = {}): Service {
   const { everyMs, batch } = pacedBy(options, 'resumer', workerBounds.resumeMs, workerBounds.resumeBatch)
-  return service({
-    ...host,
+  return service(host, {
     name: 'resumer',
     everyMs,
     async pass(signal) {

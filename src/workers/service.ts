@@ -1,7 +1,7 @@
 import type { Chance } from '../kernel/chance.js'
 import { sleep } from '../kernel/clock.js'
 import { nap } from './nap.js'
-import { type Pass, type PassesOptions, passes, type WorkerStatus } from './passes.js'
+import { type Pass, type PassesHost, passes, type WorkerStatus } from './passes.js'
 
 /** A worker: a loop around a bounded single pass. */
 export interface Service {
@@ -15,7 +15,8 @@ export interface Service {
   status(): WorkerStatus
 }
 
-export interface ServiceOptions extends PassesOptions {
+export interface ServiceOptions {
+  readonly name: string
   /** Between the end of one pass and the next, at most. */
   readonly everyMs: number
   /** Until the next pass is due, where it follows from what the last ones did. */
@@ -26,11 +27,12 @@ export interface ServiceOptions extends PassesOptions {
   readonly pass: (signal: AbortSignal) => Promise<Pass>
 }
 
-export function service(options: ServiceOptions): Service {
-  const { name, everyMs, fullPauseMs = 0, clock, chance, pass } = options
+export function service(host: PassesHost, options: ServiceOptions): Service {
+  const { clock, chance } = host
+  const { name, everyMs, fullPauseMs = 0, pass } = options
   const { dueInMs = () => restMs(everyMs, chance) } = options
   const resting = nap(clock)
-  const { made, pauseAfter, status } = passes(options)
+  const { made, pauseAfter, status } = passes(name, host)
 
   /** How long to rest, or `undefined` when there is no engine to work for any more. */
   async function next(signal: AbortSignal): Promise<number | undefined> {

@@ -7,8 +7,7 @@ import { type Service, service } from './service.js'
 /** Finds claims that nobody renews any more, so that a crash locks no key for longer than its lease and one interval. */
 export function sweeper<Tx>(host: WorkersHost<Tx>, options: WorkerOptions = {}): Service {
   const { everyMs, batch } = pacedBy(options, 'sweeper', workerBounds.sweepMs, workerBounds.sweepBatch)
-  return service({
-    ...host,
+  return service(host, {
     name: 'sweeper',
     everyMs,
     async pass() {

@@ -95,8 +95,8 @@ export const plantedPostgresFaults: readonly PlantedPostgresFault[] = [
   {
     fault: 'lists every scope',
     caughtBy: 'a list of one scope shows no other',
-    from: 'scope_id = $3',
-    to: '$3::text IS NOT NULL',
+    from: /scope_id COLLATE "C" = \$1(?= ORDER| AND id)/g,
+    to: '$$1::text IS NOT NULL',
   },
   {
     fault: 'counts only the scope that is the tenant itself',

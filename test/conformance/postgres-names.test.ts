@@ -32,11 +32,13 @@ describe.each([pgLibrary, postgresJs] as ClientLibrary<unknown>[])('by $name', (
     })
 
   const toServer = direct()
-  const namedTitle = 'every statement is prepared once, under a name, on each connection that is direct'
+  const namedTitle = 'every statement but a list is prepared once, under a name, on each connection that is direct'
   if ('missing' in toServer) test.skip(`${namedTitle} (skipped: ${toServer.missing})`)
   else
     test(namedTitle, async () => {
-      const prepared = await preparedByEveryOperation(library, toServer)
+      const all = await preparedByEveryOperation(library, toServer)
+      // What operators look for is asked rarely and in many shapes, and is planned for what it asks.
+      const prepared = all.filter(({ text }) => !text.includes('row_number()'))
       expect(prepared.length).toBeGreaterThan(10)
       expect(prepared.filter(({ name }) => name === '')).toEqual([])
       const seen = prepared.map(({ connection, text }) => `${connection} ${text}`)

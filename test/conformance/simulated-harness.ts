@@ -1,5 +1,6 @@
 import type { Store } from 'hapax'
 import type { StoreHarness } from 'hapax/conformance'
+import type { BatchingOptions } from '../../src/stores/postgres/batching-table.js'
 import { simulatedDatabase } from '../simulation/database/database.js'
 import { simulatedStore } from '../simulation/database/simulated-store.js'
 import type { SimulatedTx } from '../simulation/database/simulated-tx.js'
@@ -7,34 +8,44 @@ import type { PortCall, Ports } from '../simulation/world/port-call.js'
 import { newProcess, type Process } from '../simulation/world/process.js'
 
 /** A database of its own for each case, in a world in which each call happens as soon as it can. */
-export const simulatedHarness: StoreHarness<SimulatedTx> = {
-  name: 'simulated',
-  lacks: {},
-  async fresh() {
-    const database = simulatedDatabase()
-    const world = liveWorld()
-    const processes = new Map<Store<SimulatedTx>, Process>()
-    let rides = 0
-    return {
-      async open() {
-        const process = newProcess(`node ${processes.size + 1}`)
-        // The suite is of the build and the store of the source, which do not know that their types are the same.
-        const store = simulatedStore(database, world.ports, process) as unknown as Store<SimulatedTx>
-        processes.set(store, process)
-        return store
-      },
-      setTime: async (ms) => world.setTime(ms),
-      async dispose() {},
-      transactions: {
-        insert: (tx, text) => tx.insert('rides', `${++rides}`, text),
-        count: async () => database.rows('rides').length,
-      },
-      async cut(store) {
-        const process = processes.get(store)
-        if (process !== undefined) world.cut(process)
-      },
-    }
-  },
+export const simulatedHarness = harness('simulated', 'off')
+
+/** The same where statements travel in groups. */
+export const simulatedGroupsHarness = harness('simulated, with group commit', { lanes: 1, patienceMs: 5_000 })
+
+function harness(name: string, batching: 'off' | BatchingOptions): StoreHarness<SimulatedTx> {
+  return {
+    name,
+    lacks: {
+      measure: 'gauges change nothing that a schedule could break, and are no statement of the simulation',
+      audit: 'nobody operates a simulated database',
+    },
+    async fresh() {
+      const database = simulatedDatabase()
+      const world = liveWorld()
+      const processes = new Map<Store<SimulatedTx>, Process>()
+      let rides = 0
+      return {
+        async open() {
+          const process = newProcess(`node ${processes.size + 1}`)
+          // The suite is of the build and the store of the source, which do not know that their types are the same.
+          const store = simulatedStore(database, world.ports, process, batching) as unknown as Store<SimulatedTx>
+          processes.set(store, process)
+          return store
+        },
+        setTime: async (ms) => world.setTime(ms),
+        async dispose() {},
+        transactions: {
+          insert: (tx, text) => tx.insert('rides', `${++rides}`, text),
+          count: async () => database.rows('rides').length,
+        },
+        async cut(store) {
+          const process = processes.get(store)
+          if (process !== undefined) world.cut(process)
+        },
+      }
+    },
+  }
 }
 
 /** A world without choices: each call happens in its turn, as soon as it can, at a time that somebody sets. */

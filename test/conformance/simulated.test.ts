@@ -1,4 +1,5 @@
 import { declareConformance } from './declare.js'
-import { simulatedHarness } from './simulated-harness.js'
+import { simulatedGroupsHarness, simulatedHarness } from './simulated-harness.js'
 
 declareConformance(simulatedHarness)
+declareConformance(simulatedGroupsHarness)

@@ -20,7 +20,7 @@ const intent: NewEffect = {
   order: undefined,
   dueInMs: 10,
 }
-const ready: StoredEffect = { ...steps.written(intent, { id: 7, generation: 1 } as StoredRecord, 0), id: 1 }
+const ready = steps.written(intent, { id: 7, generation: 1 } as StoredRecord, 0, 1)
 const leased = held(steps.claim(ready, 100, 10))
 const begun = held(steps.begin(leased, leased, 100, 20))
 const result = { providerId: 'p', result: new Uint8Array([2]) }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { keyFormats, keyOf } from '../../src/engine/key.js'
 
@@ -57,6 +58,15 @@ describe('rules', () => {
     }
     expect(keyOf('8E03978E-40d5-43dd-bc93-6894a57f9324', { format: keyFormats.uuid })).toHaveLength(36)
     expect(keyOf('01JCQ7Z3V8B4N2M6X9K5T0R1WY', { format: keyFormats.ulid })).toHaveLength(26)
+  })
+
+  test('ask for different characters, and keys that anybody could hit on are refused', () => {
+    const rules = { minVariety: 8 }
+    for (const guessable of ['1', 'test', 'order-17', 'k'.repeat(36), '00000000-0000-0000-0000-000000000000'])
+      expect(() => keyOf(guessable, rules)).toThrow(malformed)
+    expect(keyOf('abcdefgh', rules)).toHaveLength(8)
+    expect(() => keyOf('abcdefga', rules)).toThrow(malformed)
+    for (let time = 0; time < 1_000; time++) expect(keyOf(randomUUID(), rules)).toHaveLength(36)
   })
 
   test('judge each key alike, though a pattern may remember where it last stood', () => {

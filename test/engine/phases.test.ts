@@ -1,4 +1,4 @@
-import { effects as definitions, engine, isHapaxError, type Work } from 'hapax'
+import { type Duration, effects as definitions, engine, isHapaxError, type Work } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import type { SqliteTransaction } from 'hapax/sqlite'
 import { describe, expect, test } from 'vitest'
@@ -477,6 +477,26 @@ describe('the effects of a phase', () => {
   })
 
   const effects = definitions({ 'receipt.send': { call: () => ({ sent: true }) } })
+
+  test('may be put off, and are due by the clock of the store then', async () => {
+    const bench = await workBench({ effects })
+    await run(bench, (work) => work.commit(async ({ effect }) => effect('receipt.send', {}, { delay: '70h' })))
+    const claim = () => bench.store.effects.claim({ kinds: ['receipt.send'], limit: 1, leaseMs: 30_000 })
+    await bench.travel(70 * 60 * 60_000 - 1)
+    expect(await claim()).toEqual([])
+    await bench.travel(1)
+    expect(await claim()).toHaveLength(1)
+  })
+
+  test('are refused that are put off for longer than they may be tried', async () => {
+    const bench = await workBench({ effects })
+    const put = (delay: Duration) => (work: Work<SqliteTransaction>) =>
+      work.commit(async ({ effect }) => effect('receipt.send', {}, { delay }))
+    expect(await refused(bench, put('3d'))).toBe('phase_invalid')
+    await run(bench, put('71h'))
+    const patient = definitions({ 'receipt.send': { call: () => ({ sent: true }), retry: { within: '8d' } } })
+    await run(await workBench({ effects: patient }), put('7d'))
+  })
 
   test('belong to the body that asked for them: one that a body asks for after it has failed goes with no other phase', async () => {
     const bench = await workBench({ effects })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Happening, nextState, type State, states, stateTable } from '../../src/engine/state.js'
 
-/** DESIGN §2, row by row. `renew` and `checkpoint` are what "renewed while the handler runs" and phases need. */
+/** DESIGN §2, row by row. `renew` and `checkpoint` are what "renewed while the handler runs" and phases need; `purge` is §10. */
 const design = [
   'none        reserve            in_progress      request',
   'expired     reserve            in_progress      request',
@@ -23,6 +23,7 @@ const design = [
   'completed   bury               expired          reaper',
   'failed_retryable bury          expired          reaper',
   'expired     delete             none             reaper',
+  'completed   purge              expired          operator',
 ].map((row) => row.split(/ +/))
 
 const everyState: readonly (State | 'none')[] = ['none', ...states]

@@ -83,7 +83,8 @@ export function host(): Host {
     },
     log: (entry) => void made.logged.push(entry),
     events: {
-      emit: <Name extends EventName>(name: Name, event: () => Events[Name]) => void made.told.push([name, event()]),
+      emit: <Name extends EventName>(name: Name, event: (detail: 'whole') => Events[Name]) =>
+        void made.told.push([name, event('whole')]),
     },
   }
 }

@@ -21,6 +21,8 @@ const released = {
   '0006-reaping': '81ad65ae5fb1b76c1733d1efb56c1d0f9590f7e187ce60730960a95042b35103',
   '0007-turns': '48dc3cc78b0bcb70ba5a893fc5fa3395d2fb42ee89186345bc75dcdc281803fc',
   '0008-fewer-indexes': '26eef9bb9a8810493fd6e94900d40283effa3ba96789063c8fe2f1e218aac4c4',
+  '0009-traces': 'e96d7672b3d528065bf8d77765e9d20184afa3a9efb58296a1d877ae164f274e',
+  '0010-audit': '3f40d457ec6f3fd2b3ae9fc6827bdbf6335971d12ff25ea6a093c66a6eeaa20d',
 }
 
 test('no released migration was edited, and each has the next number', () => {
@@ -83,9 +85,9 @@ onPostgres('migrations', (url) => {
   test('a schema of the first release is brought to this one, and keeps what it holds', async () => {
     const { owner: pool, schema, node } = await schemaOfTest(url)
     const claim = await claimed(node().store, 'k')
-    await pool.query(`DROP TABLE ${['calls', 'testimonies', 'effects', 'effect_states', 'webhook_events'].map((name) => `${schema}.${name}`).join(', ')};
-      ALTER TABLE ${schema}.records DROP CONSTRAINT records_recovery_point_check, DROP COLUMN is_begun, DROP COLUMN has_effects, DROP COLUMN looks, DROP COLUMN doubted_at;
-      DROP INDEX ${schema}.records_active, ${schema}.records_resumable, ${schema}.records_due;
+    await pool.query(`DROP TABLE ${['calls', 'testimonies', 'effects', 'effect_states', 'webhook_events', 'audit', 'audit_head'].map((name) => `${schema}.${name}`).join(', ')};
+      ALTER TABLE ${schema}.records DROP CONSTRAINT records_recovery_point_check, DROP COLUMN is_begun, DROP COLUMN has_effects, DROP COLUMN looks, DROP COLUMN doubted_at, DROP COLUMN traceparent;
+      DROP INDEX ${schema}.records_active, ${schema}.records_resumable, ${schema}.records_due, ${schema}.records_key, ${schema}.records_anew;
       DELETE FROM ${schema}.migrations WHERE version > 1`)
     expect(await migratePostgres({ pool, schema })).toEqual({ schema, from: 1, to, migrations: all.slice(1) })
     const { store } = node()

@@ -73,15 +73,20 @@ test('migrating twice changes nothing the second time', async () => {
   expect(await migrateSqlite({ path })).toEqual({
     path,
     from: 0,
-    to: 4,
-    migrations: ['0001-records', '0002-work', '0003-reaping', '0004-turns'],
+    to: 6,
+    migrations: ['0001-records', '0002-work', '0003-reaping', '0004-turns', '0005-traces', '0006-audit'],
   })
-  expect(await migrateSqlite({ path })).toEqual({ path, from: 4, to: 4, migrations: [] })
+  expect(await migrateSqlite({ path })).toEqual({ path, from: 6, to: 6, migrations: [] })
 })
 
 test('a preview says what would be applied and creates nothing', async () => {
   const path = freshPath()
-  const preview = { path, from: 0, to: 4, migrations: ['0001-records', '0002-work', '0003-reaping', '0004-turns'] }
+  const preview = {
+    path,
+    from: 0,
+    to: 6,
+    migrations: ['0001-records', '0002-work', '0003-reaping', '0004-turns', '0005-traces', '0006-audit'],
+  }
   expect(await migrateSqlite({ path, mode: 'preview' })).toEqual(preview)
   expect(existsSync(path)).toBe(false)
   looking(path, (database) => database.exec(oldFile))

@@ -51,7 +51,7 @@ test('of four processes that migrate an empty file at once, one does it and the 
       idle,
       idle,
       idle,
-      { path, migrations: ['0001-records', '0002-work', '0003-reaping', '0004-turns'] },
+      { path, migrations: ['0001-records', '0002-work', '0003-reaping', '0004-turns', '0005-traces', '0006-audit'] },
     ])
   }
 })

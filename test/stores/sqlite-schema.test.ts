@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto'
 import { migrateSqlite } from 'hapax/sqlite'
 import { expect, test } from 'vitest'
 import { completion } from '../../dist/conformance/given.js'
+import { listingOf } from '../../src/stores/sql/listing.js'
 import { callQueries } from '../../src/stores/sqlite/calls/call-queries.js'
 import { effectQueries } from '../../src/stores/sqlite/effects/effect-queries.js'
+import { measureQueries } from '../../src/stores/sqlite/measurement.js'
 import { migrations } from '../../src/stores/sqlite/migrations/index.js'
-import { recordQueries } from '../../src/stores/sqlite/record-queries.js'
+import { listing, recordQueries } from '../../src/stores/sqlite/record-queries.js'
 import { rejection } from '../support/waiting.js'
 import { claimed } from './given.js'
 import { freshPath, looking, openStore } from './sqlite-fixtures/given.js'
@@ -18,6 +20,8 @@ const released = {
   '0002-work': '142ff28d1491ed34658cecbfda1a0c8c717c9c1a46d18327d5591925660c706f',
   '0003-reaping': '43e91a97d5eff358f7db7023e0cf2328e5c93ed4fa26e0e947eb3dae121a19c3',
   '0004-turns': '99edd0567800a81296a16c73d492aada84a19edada8bbb1f0b8303dce93ed99c',
+  '0005-traces': '96d6422982a1fe9cd0d5f2576e34d149573ecf1b48128a87554be7dc81636e25',
+  '0006-audit': 'f38cd432edfbb2e1553925d5be33fe85aa657952f99a16b608ba062b503ca8ce',
 }
 
 test('no released migration was edited, and each has the next number', () => {
@@ -60,13 +64,32 @@ test.each([
   ['a record is found', recordQueries.find, 'hapax_records_digest'],
   ['the sweeper looks', recordQueries.overdue, 'hapax_records_open'],
   ['the reconciler looks', recordQueries.doubts(['a']), 'hapax_records_doubts'],
-  ['a tenant is listed', recordQueries.list({ scope: 'acme' as never }), 'hapax_records_scope'],
 ])('when %s, only the index is walked', async (_, sql, index) => {
   const path = freshPath()
   await migrateSqlite({ path })
   const plan = looking(path, (database) => database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(parametersOf(sql)))
   expect(plan).toHaveLength(1)
   expect(plan).toMatchObject([{ detail: expect.stringContaining(`USING INDEX ${index} `) }])
+})
+
+test.each([
+  ['a tenant', { tenant: 'acme' }, 'hapax_records_scope'],
+  ['a scope', { scope: 'acme' as never }, 'hapax_records_scope'],
+  ['a key', { key: { is: 'k' } }, 'hapax_records_key'],
+  ['keys that begin alike', { key: { startsWith: 'k' } }, 'hapax_records_key'],
+  ['what is unknown', { state: 'unknown' as const }, 'hapax_records_doubts_listed'],
+  ['what has failed', { state: 'failed_retryable' as const }, 'hapax_records_failures'],
+  ['what is in progress', { state: 'in_progress' as const }, 'hapax_records_open'],
+])('when %s is listed, the table is not read through', async (_, query, index) => {
+  const path = freshPath()
+  await migrateSqlite({ path })
+  const { text, values } = listingOf({ ...query, limit: 10 }, 10, listing)
+  const plan = looking(path, (database) => database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(values)) as {
+    detail: string
+  }[]
+  const steps = plan.map(({ detail }) => detail)
+  expect(steps.filter((step) => step.includes('hapax_records')).join('; ')).toContain(` ${index}`)
+  expect(steps.filter((step) => step === 'SCAN hapax_records')).toEqual([])
 })
 
 test.each([
@@ -90,6 +113,17 @@ test.each([
   ['doubtful effects are looked at', effectQueries.doubts, ['hapax_effect_states_doubts']],
   ['dead letters are listed', effectQueries.list({ state: 'dead' }), ['hapax_effect_states_dead']],
   ['effects that are over are deleted', effectQueries.final, ['hapax_effect_states_final']],
+  ['runs are measured', measureQueries.inProgress, ['hapax_records_open', 'hapax_records_resumable']],
+  ['doubts are measured', measureQueries.unknown, ['hapax_records_unknown']],
+  ['all other keys are measured', measureQueries.others, ['hapax_records_expires', 'hapax_records_failures']],
+  [
+    'waiting effects are measured',
+    measureQueries.waiting,
+    ['hapax_effect_states_ready', 'hapax_effect_states_waiting'],
+  ],
+  ['the lag is measured', measureQueries.claimable, ['hapax_effect_states_ready', 'hapax_effect_states_leased']],
+  ['doubts about effects are measured', measureQueries.effectDoubts, ['hapax_effect_states_unknown']],
+  ['dead letters are measured', measureQueries.dead, ['hapax_effect_states_dead']],
 ])('when %s, only these indexes and primary keys are walked', async (_, sql, indexes) => {
   const path = freshPath()
   await migrateSqlite({ path })

@@ -3,7 +3,6 @@ import {
   type EngineOptions,
   type EventName,
   engine,
-  eventNames,
   keyOf,
   type LogEntry,
   type Policy,
@@ -15,6 +14,7 @@ import {
 import { memoryStore } from 'hapax/memory'
 import { type FaultyStore, faultyStore } from './faulty-store.js'
 import { type ManualClock, manualClock } from './manual-clock.js'
+import { toldNames } from './told.js'
 
 /** An engine on a memory store whose time and faults are in the test's hand. */
 export interface Bench {
@@ -37,7 +37,7 @@ export function bench(inner?: Store, options: Omit<EngineOptions<never>, 'store'
   const logged: LogEntry[] = []
   const another = () => {
     const made = engine({ ...options, store: faults.store, clock, log: (entry) => logged.push(entry) })
-    for (const name of eventNames) made.on(name, () => events.push(name))
+    for (const name of toldNames) made.on(name, () => events.push(name))
     return made
   }
   const hapax = another()

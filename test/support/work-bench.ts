@@ -4,7 +4,6 @@ import {
   type EventName,
   type Events,
   engine,
-  eventNames,
   keyOf,
   type LogEntry,
   type Policy,
@@ -17,6 +16,7 @@ import { onTestFinished } from 'vitest'
 import { pinSqliteClock } from '../../dist/stores/sqlite/testing.js'
 import { freshPath } from '../stores/sqlite-fixtures/given.js'
 import { type ManualClock, manualClock } from './manual-clock.js'
+import { toldNames } from './told.js'
 
 /** An engine on SQLite with phases to run, whose time and whose database's time are in the test's hand. */
 export interface WorkBench {
@@ -57,7 +57,7 @@ export async function workBench(
   const node: WorkBench['node'] = (others = {}) => {
     const log = (entry: LogEntry) => logged.push(entry)
     const made = engine<SqliteTransaction>({ store, clock: manualClock(clock.now()), log, ...options, ...others })
-    for (const name of eventNames) made.on(name, (event) => events.push({ ...event, name }))
+    for (const name of toldNames) made.on(name, (event) => events.push({ ...event, name }))
     return made
   }
   const hapax = node({ clock })

@@ -20,19 +20,19 @@ function given(pass: (signal: AbortSignal) => Promise<Pass>, fullPauseMs = 0, fr
   events.on('worker_failed', ({ worker, errorCode }) => failures.push(`${worker} ${errorCode}`))
   const passes: number[] = []
   const stop = new AbortController()
-  const made = service({
-    name: 'sweeper',
-    everyMs: 10_000,
-    fullPauseMs,
-    clock: clock as Clock,
-    chance: { fraction: () => fraction, id: () => 'chance' },
-    events,
-    log,
-    pass(signal) {
-      passes.push(clock.elapsed())
-      return pass(signal)
+  const chance = { fraction: () => fraction, id: () => 'chance' }
+  const made = service(
+    { clock: clock as Clock, chance, events, log },
+    {
+      name: 'sweeper',
+      everyMs: 10_000,
+      fullPauseMs,
+      pass(signal) {
+        passes.push(clock.elapsed())
+        return pass(signal)
+      },
     },
-  })
+  )
   return { clock, logged, failures, passes, stop, service: made, run: () => made.run(stop.signal) }
 }
 

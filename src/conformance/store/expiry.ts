@@ -30,6 +30,15 @@ export const expiry: Readonly<Record<string, Show>> = {
     verdictOf(await store.reserve(reservation()), 'reserved')
   },
 
+  'whoever is given an answer is told how much of its retention is left': async ({ store, at }) => {
+    await completed(store)
+    await completed(store, { key: keyOf('kept for ever'), retentionMs: undefined })
+    await at(1)
+    const left = async (key?: string) =>
+      verdictOf(await store.reserve(reservation(key === undefined ? {} : { key: keyOf(key) })), 'completed').expiresInMs
+    same([await left(), await left('kept for ever')], [retentionMs - 1, undefined])
+  },
+
   'a failure is resumed to the last millisecond and is expired at its deadline, though no reaper ran': async ({
     store,
     at,

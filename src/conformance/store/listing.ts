@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { keyOf } from '../../engine/key.js'
 import type { StoredRecord } from '../../engine/record.js'
 import { scopeOf } from '../../engine/scope.js'
 import type { ListQuery } from '../../engine/store.js'
 import { same } from '../expect.js'
-import { claimed, completed, completion, doubted, failed, keys } from '../given.js'
+import { answer, claimed, completed, completion, doubted, failed, keys, retentionMs } from '../given.js'
 import type { AnyStore, Show } from '../stage.js'
 
 /** Reading many records in pages while others write. */
@@ -80,6 +81,108 @@ export const listing: Readonly<Record<string, Show>> = {
     await doubted(store, third)
     const listed = (await pagesOf(store, { scope: scopeOf('acme'), state: 'unknown', limit: 1 })).flat()
     same(namesOf(listed), [first?.key])
+  },
+
+  'a list of a tenant shows all of its scopes, those of each together, and nobody else': async ({ store }) => {
+    const scopes = ['acme', { tenant: 'acme', principal: 'ann' }, { tenant: 'acme', principal: 'bob' }, 'acme-2', 'acm']
+    for (const key of keys(2)) for (const scope of scopes) await claimed(store, { key, scope: scopeOf(scope) })
+    const listed = (await pagesOf(store, { tenant: 'acme', limit: 1 })).flat()
+    same(
+      listed.map(({ scope, key }) => `${scope} ${key}`),
+      ['acme', 'acme;principal=ann', 'acme;principal=bob'].flatMap((scope) => keys(2).map((key) => `${scope} ${key}`)),
+    )
+  },
+
+  'a key is found in whatever scope it is, in whatever state, by all of it or by how it begins': async ({ store }) => {
+    const given = { completed, failed, doubted, claimed }
+    for (const [name, made] of Object.entries(given))
+      for (const end of ['1', '2']) await made(store, { key: keyOf(`order-${name}-${end}`), scope: scopeOf(name) })
+    for (const name of Object.keys(given)) {
+      const is = (await pagesOf(store, { key: { is: `order-${name}-2` }, limit: 1 })).flat()
+      same(namesOf(is), [`order-${name}-2`])
+      const alike = (await pagesOf(store, { key: { startsWith: `order-${name}` }, limit: 1 })).flat()
+      same(namesOf(alike), [`order-${name}-1`, `order-${name}-2`])
+    }
+    const inScope = { scope: scopeOf('doubted'), key: { is: 'order-doubted-1' }, limit: 5 }
+    same(namesOf((await store.list(inScope)).records), ['order-doubted-1'])
+    same((await store.list({ ...inScope, scope: scopeOf('failed') })).records, [])
+    const all = (await pagesOf(store, { key: { startsWith: 'order-' }, limit: 3 })).flat()
+    same(
+      all.map(({ key }) => key),
+      all.map(({ key }) => key).sort(),
+    )
+    same(all.length, 8)
+    same((await store.list({ key: { startsWith: 'order%' }, limit: 5 })).records, [])
+  },
+
+  'tenants are listed once each, however many scopes they have, page by page': async ({ store }) => {
+    const scopes = [
+      'acme',
+      { tenant: 'acme', principal: 'ann' },
+      'acme-2',
+      { tenant: 'globex', principal: 'bob' },
+      'zeta',
+    ]
+    for (const scope of [...scopes, { tenant: 'globex', principal: 'ann' }])
+      await claimed(store, { key: keyOf('k'), scope: scopeOf(scope) })
+    for (const limit of [1, 2, 10]) {
+      const seen: string[] = []
+      let after: string | undefined
+      do {
+        const page = await store.tenants({ limit, ...(after !== undefined && { after }) })
+        assert.ok(page.tenants.length <= limit)
+        seen.push(...page.tenants)
+        after = page.next
+      } while (after !== undefined)
+      same([...seen].sort(), ['acme', 'acme-2', 'globex', 'zeta'])
+    }
+  },
+
+  'the newest come first where that is asked for, page by page': async ({ store }) => {
+    for (const key of keys(5)) await doubted(store, { key })
+    for (const query of [{}, { scope: scopeOf('acme') }, { tenant: 'acme' }, { state: 'unknown' as const }]) {
+      const listed = (await pagesOf(store, { ...query, order: 'newest', limit: 2 })).flat()
+      same(
+        listed.map(({ key }) => key),
+        [...keys(5)].reverse(),
+      )
+    }
+  },
+
+  'what was begun in a time is found by it, also a key that was used anew': async ({ store, at, startedAt }) => {
+    const [old, first, second, late] = [keyOf('key-0'), keyOf('key-1'), keyOf('key-2'), keyOf('key-3')] as const
+    await completed(store, { key: old })
+    await at(3_600_000)
+    await completed(store, { key: first })
+    await completed(store, { key: second })
+    await at(7_200_000)
+    await completed(store, { key: late })
+    const within = (from: number, to: number) => ({ since: startedAt + from, until: startedAt + to, limit: 10 })
+    same(namesOf((await store.list(within(3_600_000, 7_200_000))).records), [first, second])
+    same(namesOf((await store.list({ ...within(0, 7_200_001), scope: scopeOf('acme') })).records), [...keys(4)].sort())
+    same((await store.list(within(7_200_001, 9_000_000))).records, [])
+    await at(retentionMs)
+    await completed(store, { key: old })
+    same(namesOf((await store.list({ since: startedAt + retentionMs, limit: 10 })).records), [old])
+    same(namesOf((await store.list({ ...within(0, 7_200_001), tenant: 'acme' })).records), [first, second, late])
+  },
+
+  'records are found by operation, by the status of their answer, and by where it leads': async ({ store }) => {
+    const [first, second, third] = [keyOf('1'), keyOf('2'), keyOf('3')] as const
+    await completed(store, { key: first })
+    const declined = await claimed(store, { key: second, operation: 'charges.create' })
+    await store.complete(declined, { answer: answer('{}', { status: 402 }), answerVersion: 1 })
+    const made = await claimed(store, { key: third })
+    const headers = [
+      ['content-type', 'application/json'],
+      ['Location', '/payments/7'],
+    ] as const
+    await store.complete(made, { answer: answer('{}', { headers }), answerVersion: 1 })
+    same(namesOf((await store.list({ operation: 'charges.create', limit: 5 })).records), [second])
+    same(namesOf((await store.list({ status: 402, limit: 5 })).records), [second])
+    same(namesOf((await store.list({ resource: '/payments/7', limit: 5 })).records), [third])
+    same((await store.list({ resource: '/payments/', limit: 5 })).records, [])
+    same((await store.list({ tenant: 'acme', status: 201, state: 'completed', limit: 1 })).records.length, 1)
   },
 }
 

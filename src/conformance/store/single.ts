@@ -29,7 +29,8 @@ export const single: Readonly<Record<string, Show>> = {
     same(answer, completion().answer)
     same([record.generation, record.fence, record.attempt], [1, 1, 1])
     same([record.completedAt, record.expiresAt, record.leaseUntil], [startedAt, expiresAt, undefined])
-    same(await once(stage, reservation()), { kind: 'judged', verdict: { kind: 'completed', answer, record } })
+    const verdict = { kind: 'completed', answer, record, expiresInMs: retentionMs }
+    same(await once(stage, reservation()), { kind: 'judged', verdict })
     assert.equal(await stage.countRows(), 1)
     same(await store.find(record), record)
   },

@@ -43,9 +43,10 @@ export function memoryCalls(
       for (const key of gone) calls.delete(key)
       if (testimonies === 'go') said = said.filter(({ downstreamKey }) => !gone.has(downstreamKey))
     },
-    async list({ since, until, limit, after }) {
+    async list({ since, until, record, limit, after }) {
       const size = boundedLimit(limit, limits.page)
       const found = [...calls.values()]
+        .filter(({ recordId }) => record === undefined || recordId === record)
         .map(({ call }) => ({ ...call }))
         .filter(({ begunAt }) => begunAt >= (since ?? begunAt) && (until === undefined || begunAt < until))
         .sort(byBeginning)

@@ -14,9 +14,9 @@ export function digestOf(name: RecordName): Buffer {
 
 export function ofReservation(reservation: Reservation): readonly SqlValue[] {
   const { scope, key, claimId, operation, fingerprints, onLeaseOver } = reservation
-  const { retentionMs, tombstoneMs, leaseMs, progress } = reservation
+  const { retentionMs, tombstoneMs, leaseMs, progress, trace } = reservation
   const names = [digestOf(reservation), scope, key, claimId, operation, fingerprints[0], onLeaseOver]
-  return [...names, retentionMs ?? null, tombstoneMs, leaseMs, progress ?? null]
+  return [...names, retentionMs ?? null, tombstoneMs, leaseMs, progress ?? null, trace ?? null]
 }
 
 export function ofRenewal(claim: Claim, leaseMs: number): readonly SqlValue[] {

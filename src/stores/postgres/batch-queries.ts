@@ -25,41 +25,46 @@ const light = selected(whole).replace('response_body', `CASE WHEN NOT ${isLarge}
 export function batchQueriesFor(schema: string) {
   const records = `${schema}.records`
   const now = `t AS MATERIALIZED (SELECT ${schema}.clock() AS now)`
-  /** Whom somebody else holds is left out, to be waited for alone: whoever waits holds nothing, so none can deadlock. */
-  const free = `free AS MATERIALIZED
-      (SELECT digest AS is_free FROM ${records} WHERE digest = ANY($1::bytea[]) FOR NO KEY UPDATE SKIP LOCKED)`
+  /**
+   * Those that still hold their record, each with its place. Whom somebody else has locked is left out, to be waited for alone:
+   * whoever waits holds nothing, so none can deadlock. Each is looked up by its digest and written by its place, because a
+   * join of them all is planned by how many records are open, and compares each with each.
+   */
+  const holders = (state: string, ...types: readonly string[]) => `holders AS MATERIALIZED
+      (SELECT found.place, asked.* FROM ${asked(...types)}, LATERAL (SELECT ctid AS place FROM ${records}
+        WHERE ${held(column)} AND ${state} FOR NO KEY UPDATE SKIP LOCKED) found)`
   return {
     /** What is new is taken, in the order of digests; what is known is given as it is. */
     reserve: {
       text: `WITH ${now}, known AS MATERIALIZED (SELECT * FROM ${records} WHERE digest = ANY($1::bytea[])),
       fresh AS (INSERT INTO ${records} (${reservedColumns}) SELECT ${reserved(column)}
-        FROM t, ${asked('bytea', 'text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigint', 'bytea')}
+        FROM t, ${asked('bytea', 'text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigint', 'bytea', 'text')}
         WHERE a1 NOT IN (SELECT digest FROM known) ORDER BY a1
         ON CONFLICT (digest) DO NOTHING RETURNING digest, id, created_at)
       SELECT digest, NULL::bigint, ${milliseconds('t.now')}, committed_in, ${isLarge}, ${light} FROM known, t
       UNION ALL SELECT digest, id, ${milliseconds('created_at')}, NULL, false, ${whole.map(() => 'NULL').join(', ')} FROM fresh`,
       gives: ['digest', 'fresh_id', 'now', 'committed_in', 'is_large', ...whole],
-      plan: 'fresh',
+      plan: 'young',
     },
     read: {
       text: `SELECT digest, ${milliseconds(`${schema}.clock()`)}, committed_in, ${isLarge}, ${light} FROM ${records}
       WHERE digest = ANY($1::bytea[])`,
       gives: ['digest', 'now', 'committed_in', 'is_large', ...whole],
-      plan: 'fresh',
+      plan: 'young',
     },
     renew: {
-      text: `WITH ${now}, ${free} UPDATE ${records} SET ${renewed(column)}
-      FROM t, free, ${asked('bytea', 'bigint', 'text', 'bigint', 'bigint')}
-      WHERE ${held(column)} AND digest = is_free AND ${renewable} RETURNING digest`,
+      text: `WITH ${now}, ${holders(renewable, 'bytea', 'bigint', 'text', 'bigint', 'bigint')}
+      UPDATE ${records} SET ${renewed(column)} FROM t, holders WHERE records.ctid = place RETURNING digest`,
       gives: ['digest'],
-      plan: 'fresh',
+      plan: 'young',
     },
     complete: {
-      text: `WITH ${now}, ${free} UPDATE ${records} SET ${completed(column)}
-      FROM t, free, ${asked('bytea', 'bigint', 'text', 'bigint', 'integer', 'text', 'bytea', 'bigint', 'integer')}
-      WHERE ${held(column)} AND digest = is_free AND ${completable} RETURNING digest, ${expiresAt}, committed_in`,
+      text: `WITH ${now},
+      ${holders(completable, 'bytea', 'bigint', 'text', 'bigint', 'integer', 'text', 'bytea', 'bigint', 'integer')}
+      UPDATE ${records} SET ${completed(column)} FROM t, holders WHERE records.ctid = place
+      RETURNING digest, ${expiresAt}, committed_in`,
       gives: ['digest', 'expires_at', 'committed_in'],
-      plan: 'fresh',
+      plan: 'young',
     },
   } as const satisfies Record<string, Query>
 }

@@ -1,122 +1,91 @@
 import type { Claim, RecordName } from '../../engine/record.js'
 import type { Completed, Completion } from '../../engine/store.js'
 import type { Reservation } from '../../engine/verdict.js'
+import type { Clock } from '../../kernel/clock.js'
 import { postgresBounds } from '../../kernel/limits.js'
-import type { SqlValue } from '../sql/row.js'
-import {
-  completedIn,
-  copied,
-  digestOf,
-  type Found,
-  foundIn,
-  ofCompletion,
-  ofRenewal,
-  ofReservation,
-  type Written,
-} from './arguments.js'
-import { arrayOf } from './array.js'
-import type { BatchQueries } from './batch-queries.js'
-import type { Query, Row } from './connections.js'
-import { type Execute, everyScope } from './executor.js'
+import { copied, type Found, type Written } from './arguments.js'
 import { isRefusal } from './faults.js'
 import { lanes, type Outcome } from './lanes.js'
 import type { Inserted, RecordTable } from './record-table.js'
+
+/** What can travel with others. */
+type Batched = Pick<RecordTable, 'insert' | 'find' | 'renew' | 'complete'>
+
+export interface Renewing {
+  readonly claim: Claim
+  readonly leaseMs: number
+}
+
+export interface Completing {
+  readonly claim: Claim
+  readonly completion: Completion
+}
+
+/**
+ * One statement for many records, no two of which are the same: for each in turn what became of it, or `undefined` where that
+ * is to be found out alone.
+ */
+export interface RecordBatches {
+  insert(reservations: readonly Reservation[]): Promise<readonly (Inserted | undefined)[]>
+  find(names: readonly RecordName[]): Promise<readonly (Found | undefined)[]>
+  renew(renewals: readonly Renewing[]): Promise<readonly (true | undefined)[]>
+  complete(completions: readonly Completing[]): Promise<readonly ((Completed & Written) | undefined)[]>
+}
+
+export interface BatchingOptions {
+  /** Who has waited longer than this for his turn has given up. */
+  readonly patienceMs: number
+  readonly clock?: Clock
+  /** Statements of one kind that are under way at once. */
+  readonly lanes?: number
+}
 
 /**
  * The same table with group commit: reservations, completions, renewals and reads that arrive together travel as one
  * statement each. Whatever a batch could not do is done alone, with the table's own statements: a record that somebody
  * else holds, a claim that is lost, a batch that was refused because of one of its rows.
  */
-export function batchingTable(
-  table: RecordTable,
-  { queries, execute, patienceMs }: { queries: BatchQueries; execute: Execute; patienceMs: number },
-): RecordTable {
-  interface Kind<Operation, Result> {
-    readonly query: Query
-    readonly valuesOf: (operation: Operation) => readonly SqlValue[]
-    readonly nameOf: (operation: Operation) => RecordName
-    readonly alone: (operation: Operation) => Promise<Result>
-    readonly resultOf: (row: Row) => Result | undefined
-    /** Whether a result answers another operation on the same record too. Otherwise that one comes with the next batch. */
-    readonly isShared: (result: Result) => boolean
-    /** Only for readings: what a batch did not give is read once, alone, and everybody who asked gets a copy. */
-    readonly copyOf?: (result: Result) => Result
-  }
-
+export function batchingTable<Table extends Batched>(
+  table: Table,
+  batches: RecordBatches,
+  options: BatchingOptions,
+): Table {
   function batched<Operation, Result>(kind: Kind<Operation, Result>): (operation: Operation) => Promise<Result> {
-    const { query, valuesOf, nameOf, alone, resultOf, isShared, copyOf } = kind
-
-    async function together(operations: readonly Operation[]): Promise<readonly Outcome<Result>[]> {
-      // A statement must not meet a record twice.
-      const firsts = new Map<string, Operation>()
-      for (const operation of operations) {
-        const digest = spelled(nameOf(operation))
-        if (!firsts.has(digest)) firsts.set(digest, operation)
-      }
-      const rows = await execute(everyScope, query, transposed([...firsts.values()].map(valuesOf)))
-      const byDigest = new Map(rows.map((row) => [row.digest, row]))
-      const readings = new Map<string, Promise<Result>>()
-      return operations.map((operation) => {
-        const digest = spelled(nameOf(operation))
-        const isFirst = firsts.get(digest) === operation
-        const row = byDigest.get(digest)
-        // For each anew, since nobody may share his bytes with somebody else.
-        const result = row && resultOf(row)
-        if (result === undefined && copyOf !== undefined) {
-          const reading = readings.get(digest) ?? alone(operation)
-          readings.set(digest, reading)
-          return { kind: 'done', result: reading.then(copyOf) }
-        }
-        if (result === undefined) return { kind: isFirst ? 'alone' : 'again' }
-        return isFirst || isShared(result) ? { kind: 'done', result } : { kind: 'again' }
-      })
-    }
-    return lanes({ alone, together, isUndone: isRefusal, patienceMs })
+    const together = (operations: readonly Operation[]) => sharing(kind, operations)
+    return lanes({ ...options, alone: kind.alone, together, isUndone: isRefusal })
   }
 
-  const reserve = batched<Reservation, Inserted>({
-    query: queries.reserve,
-    valuesOf: ofReservation,
+  const insert = batched<Reservation, Inserted>({
+    all: batches.insert,
     nameOf: (reservation) => reservation,
     alone: (reservation) => table.insert(reservation),
-    resultOf: (row) =>
-      row.fresh_id === null
-        ? { kind: 'known', found: lightIn(row) }
-        : { kind: 'new', id: Number(row.fresh_id), now: Number(row.now) },
-    isShared: ({ kind }) => kind === 'known',
+    // Whoever comes second to a key that was new finds it taken, with the next batch.
+    shared: (inserted) =>
+      inserted.kind === 'known' ? { kind: 'known', found: inserted.found && copied(inserted.found) } : undefined,
   })
   const find = batched<RecordName, Found | undefined>({
-    query: queries.read,
-    valuesOf: (name) => [digestOf(name)],
+    all: batches.find,
     nameOf: (name) => name,
     alone: (name) => table.find(name),
-    resultOf: lightIn,
-    isShared: () => true,
-    copyOf: (found) => found && copied(found),
+    shared: (found) => found && copied(found),
+    isReading: true,
   })
-  const renew = batched<{ readonly claim: Claim; readonly leaseMs: number }, boolean>({
-    query: queries.renew,
-    valuesOf: ({ claim, leaseMs }) => ofRenewal(claim, leaseMs),
+  const renew = batched<Renewing, boolean>({
+    all: batches.renew,
     nameOf: ({ claim }) => claim,
     alone: ({ claim, leaseMs }) => table.renew(claim, leaseMs),
-    resultOf: () => true,
-    isShared: () => false,
+    shared: () => undefined,
   })
-  const complete = batched<
-    { readonly claim: Claim; readonly completion: Completion },
-    (Completed & Written) | undefined
-  >({
-    query: queries.complete,
-    valuesOf: ({ claim, completion }) => ofCompletion(claim, completion),
+  const complete = batched<Completing, (Completed & Written) | undefined>({
+    all: batches.complete,
     nameOf: ({ claim }) => claim,
     alone: ({ claim, completion }) => table.complete(claim, completion),
-    resultOf: completedIn,
-    isShared: () => false,
+    shared: () => undefined,
   })
 
   return {
     ...table,
-    insert: reserve,
+    insert,
     find,
     renew: (claim, leaseMs) => renew({ claim, leaseMs }),
     complete: (claim, completion) =>
@@ -124,22 +93,50 @@ export function batchingTable(
   }
 }
 
-/** A body that is too large to travel with others is read alone. */
-function lightIn(row: Row): Found | undefined {
-  return row.is_large === 't' ? undefined : foundIn(row)
+interface Kind<Operation, Result> {
+  readonly all: (operations: readonly Operation[]) => Promise<readonly (Result | undefined)[]>
+  readonly nameOf: (operation: Operation) => RecordName
+  readonly alone: (operation: Operation) => Promise<Result>
+  /** What another operation on the same record is told, with bytes of its own. `undefined`: it comes with the next batch. */
+  readonly shared: (result: Result) => Result | undefined
+  /** It changes nothing: what a batch did not give is read once, alone, for everybody who asked. */
+  readonly isReading?: true
+}
+
+/** A statement must not meet a record twice: of several operations on one the first goes, and the others see what it gave. */
+async function sharing<Operation, Result>(
+  { all, nameOf, alone, shared, isReading }: Kind<Operation, Result>,
+  operations: readonly Operation[],
+): Promise<readonly Outcome<Result>[]> {
+  const places = new Map<string, number>()
+  /** Of each record the one that goes. */
+  const firsts: number[] = []
+  const placeOf = operations.map((operation, index) => {
+    const { scope, key } = nameOf(operation)
+    const address = `${scope}\n${key}`
+    const known = places.get(address)
+    if (known !== undefined) return known
+    places.set(address, firsts.length)
+    return firsts.push(index) - 1
+  })
+  const results = await all(firsts.map((index) => operations[index] as Operation))
+  const readings = new Map<number, Promise<Result>>()
+  return operations.map((operation, index): Outcome<Result> => {
+    const place = placeOf[index] ?? 0
+    const isFirst = firsts[place] === index
+    const result = results[place]
+    if (result === undefined && isReading) {
+      const reading = readings.get(place) ?? alone(operation)
+      readings.set(place, reading)
+      return { kind: 'done', result: reading.then((read) => shared(read) ?? read) }
+    }
+    if (result === undefined) return isFirst ? { kind: 'alone' } : { kind: 'again' }
+    if (isFirst) return { kind: 'done', result }
+    const other = shared(result)
+    return other === undefined ? { kind: 'again' } : { kind: 'done', result: other }
+  })
 }
 
 function isLarge({ answer }: Completion): boolean {
   return answer.kind === 'kept' && answer.body.byteLength > postgresBounds.batchedBodyBytes
-}
-
-/** A digest as PostgreSQL spells it. */
-function spelled(name: RecordName): string {
-  return `\\x${digestOf(name).toString('hex')}`
-}
-
-/** From one list of values per operation to one array per parameter. */
-function transposed(operations: readonly (readonly SqlValue[])[]): readonly string[] {
-  const [first = []] = operations
-  return first.map((_, index) => arrayOf(operations.map((values) => values[index] ?? null)))
 }

@@ -38,8 +38,11 @@ export interface Progress {
 export interface Query {
   readonly text: string
   readonly gives: readonly string[]
-  /** `fresh` is never prepared under a name: a plan that was made while the table was small would be kept. */
-  readonly plan?: 'fresh'
+  /**
+   * `fresh` is never prepared under a name: a plan that was made while the table was small would be kept. `young` is, but under
+   * another name now and then while the table may still be small; later, PostgreSQL makes plans anew whenever it has counted it.
+   */
+  readonly plan?: 'fresh' | 'young'
 }
 
 /** A row in PostgreSQL's own spelling. */

@@ -19,11 +19,11 @@ export const moved = 'revision = revision + 1, committed_in = pg_current_xact_id
 
 export const reservedColumns = `digest, scope_id, idempotency_key, claim_id, operation, request_fingerprint, on_lease_over,
   retention_ms, tombstone_ms, locked_until, expires_at, generation, fence, attempt, status, recovery_point, evidence,
-  created_at, last_run_at, progress`
+  created_at, last_run_at, progress, traceparent`
 
 export function reserved(a: Argument): string {
   return `${a(1)}, ${a(2)}, ${a(3)}, ${a(4)}, ${a(5)}, ${a(6)}, ${a(7)}, ${a(8)}::bigint, ${a(9)}::bigint,
-    ${later(`${a(10)}::bigint`)}, ${retained(`${a(8)}::bigint`)}, 1, 1, 1, 'in_progress', 'started', '[]', t.now, t.now, ${a(11)}`
+    ${later(`${a(10)}::bigint`)}, ${retained(`${a(8)}::bigint`)}, 1, 1, 1, 'in_progress', 'started', '[]', t.now, t.now, ${a(11)}, ${a(12)}`
 }
 
 export function renewed(a: Argument): string {

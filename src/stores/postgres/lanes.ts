@@ -12,6 +12,8 @@ export interface LaneSettings<Operation, Result> {
   /** Who has waited longer than this for a lane is sent away, and his operation does not happen: he has given up. */
   readonly patienceMs: number
   readonly clock?: Clock
+  /** Statements that are under way at once. */
+  readonly lanes?: number
 }
 
 /** What became of an operation in a batch: done, to be done without the others, or to be done with the next batch. */
@@ -37,7 +39,7 @@ export function lanes<Operation, Result>(
 ): (operation: Operation) => Promise<Result> {
   const { alone, together, isUndone, patienceMs, clock = systemClock } = settings
   let queue: Waiting<Operation, Result>[] = []
-  let free: number = postgresBounds.lanes
+  let free: number = settings.lanes ?? postgresBounds.lanes
 
   function move(): void {
     if (free > 0) sendAwayImpatient()
@@ -63,8 +65,8 @@ export function lanes<Operation, Result>(
 
   function sendAwayImpatient(): void {
     const arrivedBefore = clock.elapsed() - patienceMs
+    if (!queue.some(({ since }) => since < arrivedBefore)) return
     const impatient = queue.filter(({ since }) => since < arrivedBefore)
-    if (impatient.length === 0) return
     queue = queue.filter(({ since }) => since >= arrivedBefore)
     for (const { reject } of impatient) reject(tooBusy(`no turn came within ${patienceMs} ms`))
   }

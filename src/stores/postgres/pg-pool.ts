@@ -209,17 +209,33 @@ function configured({ text }: Query): PgQuery {
 /** A name stands for one text on a connection for ever, so it is made of the text. */
 function namedConfigs(): (query: Query) => PgQuery {
   const configs = new Map<string, PgQuery>()
-  return (query) => {
-    const { text } = query
-    if (query.plan === 'fresh') return configured(query)
-    const known = configs.get(text)
+  const uses = new Map<string, number>()
+
+  /** How often the name of a young statement has changed. */
+  function ageOf(text: string): number {
+    const count = (uses.get(text) ?? 0) + 1
+    uses.set(text, count)
+    return renamedAfter.filter((bound) => count > bound).length
+  }
+
+  function configOf(text: string, name: string): PgQuery {
+    const known = configs.get(name)
     if (known !== undefined) return known
-    const name = `hapax_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
-    const config = { text, name, ...raw }
-    configs.set(text, config)
+    const digest = createHash('sha256').update(name).digest('hex').slice(0, 32)
+    const config = { text, name: `hapax_${digest}`, ...raw }
+    configs.set(name, config)
     return config
   }
+
+  return (query) => {
+    const { text, plan } = query
+    if (plan === 'fresh') return configured(query)
+    return configOf(text, plan === 'young' ? `${text} ${ageOf(text)}` : text)
+  }
 }
+
+/** Uses of a young statement: by the last of them a table that was empty is no longer small. */
+const renamedAfter = [8, 64, 512, 4_096]
 
 function ignore(): void {}
 

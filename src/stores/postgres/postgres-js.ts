@@ -32,7 +32,7 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
 
   const ask = async (on: PostgresJsTransaction, query: Query, values: readonly SqlValue[]): Promise<readonly Row[]> => {
     const asked = on
-      .unsafe(query.text, [...values] as never[], { prepare: use.statements === 'named' && query.plan !== 'fresh' })
+      .unsafe(query.text, [...values] as never[], { prepare: use.statements === 'named' && query.plan === undefined })
       .raw()
     const rows = (await bounded(Promise.resolve(asked))) as (Uint8Array | null)[][]
     return rows.map((row) =>

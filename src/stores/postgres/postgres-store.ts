@@ -1,3 +1,4 @@
+import type { AuditStore } from '../../engine/audit-store.js'
 import type { CallStore } from '../../engine/call-store.js'
 import type { EffectStore } from '../../engine/effect-store.js'
 import type { Finding } from '../../engine/finding.js'
@@ -6,6 +7,8 @@ import type { DatabaseStore, Store } from '../../engine/store.js'
 import { type Duration, parseDuration } from '../../kernel/duration.js'
 import { HapaxError } from '../../kernel/errors.js'
 import { defaults } from '../../kernel/limits.js'
+import { auditQueriesFor } from './audit/audit-queries.js'
+import { postgresAudit } from './audit/audit-store.js'
 import { batchQueriesFor } from './batch-queries.js'
 import { batchingTable } from './batching-table.js'
 import { callQueriesFor } from './calls/call-queries.js'
@@ -24,7 +27,10 @@ import { type Execute, executor, type RowSecurity } from './executor.js'
 import { storeError } from './faults.js'
 import { inboxQueriesFor } from './inbox/inbox-queries.js'
 import { postgresInbox } from './inbox/inbox-store.js'
+import { measureQuery } from './measure-query.js'
+import { measuring } from './measuring.js'
 import { queriesFor } from './queries.js'
+import { recordBatches } from './record-batches.js'
 import { recordTable } from './record-table.js'
 import { defaultSchema, type MigratePostgresOptions, migrate, type PostgresMigration, quoted } from './schema.js'
 import { keyLock } from './single/key-lock.js'
@@ -73,6 +79,7 @@ export interface PostgresStore<Tx> extends DatabaseStore<Tx> {
   readonly calls: CallStore
   readonly effects: EffectStore<Tx>
   readonly inbox: InboxStore<Tx>
+  readonly audit: AuditStore
   readonly examine: () => Promise<readonly Finding[]>
 }
 
@@ -101,8 +108,11 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
   const table = recordTable(queries, execute)
   // Under row security a statement is about one scope, and a batch is about many.
   const isBatching = batching === 'on' && rowSecurity === 'off'
-  const batches = { queries: batchQueriesFor(quoted(schema)), execute, patienceMs: use.statementTimeoutMs }
-  const steps = postgresSteps(isBatching ? batchingTable(table, batches) : table)
+  const batches = recordBatches(batchQueriesFor(quoted(schema)), execute)
+  const steps = postgresSteps(
+    isBatching ? batchingTable(table, batches, { patienceMs: use.statementTimeoutMs }) : table,
+  )
+  const measure = measuring(measureQuery(quoted(schema)), execute)
   const underWay = new Set<Promise<unknown>>()
 
   /** Closing waits for it. */
@@ -144,6 +154,8 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
     find: (name) => run(() => steps.find(name)),
     list: (query) => run(() => steps.list(query)),
     usage: (tenant, atMost) => run(() => steps.usage(tenant, atMost)),
+    measure: (atMost) => run(() => measure(atMost)),
+    tenants: (query) => run(() => steps.tenants(query)),
     transaction: (claim, body) => kept(inTransaction(phases, around, claim, body)),
     single: (reservation, body, joins) => kept(single(phases, { ...around, lock }, reservation, body, joins)),
     calls: each(kept, postgresCalls({ ...callQueriesFor(quoted(schema)), ...said }, asking)),
@@ -154,6 +166,19 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
         execute: asking,
         rowSecurity,
         phases,
+        ...use,
+      }),
+    ),
+    audit: each(
+      kept,
+      postgresAudit({
+        queries: auditQueriesFor(quoted(schema)),
+        records: queries,
+        effects: (on) =>
+          postgresEffects({ queries: outbox, execute: on, rowSecurity, phases: connections, readBack: connections }),
+        execute: asking,
+        rowSecurity,
+        connections,
         ...use,
       }),
     ),

@@ -1,6 +1,4 @@
-import { type State, states } from '../../engine/state.js'
-import type { ListQuery } from '../../engine/store.js'
-import { invariant } from '../../kernel/errors.js'
+import type { Dialect } from '../sql/listing.js'
 import { milliseconds, selected, whole, written } from './columns.js'
 import type { Query } from './connections.js'
 import { forgettingFor } from './forgetting.js'
@@ -17,6 +15,7 @@ import {
   reserved,
   reservedColumns,
 } from './fragments.js'
+import { listingDialect } from './listing-dialect.js'
 
 /**
  * Every statement on the records, for one schema. None leaves anything behind in its session, so that all of them pass
@@ -131,7 +130,7 @@ export function queriesFor(schema: string) {
     },
     bury: {
       text: `UPDATE ${records} SET status = 'expired', response_status_code = NULL, response_headers = NULL, response_body = NULL,
-        response_withheld_bytes = NULL, response_schema_version = NULL, progress = NULL,
+        response_withheld_bytes = NULL, response_schema_version = NULL, progress = NULL, traceparent = NULL,
         expires_at = CASE WHEN has_effects = 1 THEN ${clock} ELSE expires_at END, ${moved}
       WHERE id = ANY (ARRAY(
         SELECT id FROM ${records} r WHERE ${expirable} AND expires_at <= ${clock} AND NOT ${hasOpenEffects(schema)}
@@ -141,13 +140,24 @@ export function queriesFor(schema: string) {
     },
     ...forgettingFor(schema),
 
-    /** The state is part of the text, so that an index of some states can be used. */
-    list: ({ scope, state }: Pick<ListQuery, 'scope' | 'state'>) => ({
-      text: `SELECT ${selected(whole)} FROM ${records} WHERE id > $1::bigint
-        ${scope === undefined ? '' : 'AND scope_id = $3'} ${state === undefined ? '' : `AND status = '${checked(state)}'`}
-      ORDER BY id LIMIT $2`,
-      gives: whole,
-    }),
+    listing: listingDialect(schema),
+
+    /**
+     * From one tenant to the next, without walking what lies between. The scopes of one tenant stand in two places, itself and
+     * behind its semicolon: where it stands in both, it counts in the first.
+     */
+    tenants: {
+      text: `WITH RECURSIVE walked AS (
+        SELECT (SELECT scope_id FROM ${records} WHERE ${scope} > $1 ORDER BY ${scope} LIMIT 1) AS scope_id, 1 AS n
+        UNION ALL
+        SELECT (SELECT r.scope_id FROM ${records} r WHERE r.${scope} >= (CASE WHEN strpos(w.scope_id, ';') = 0
+            THEN w.scope_id || chr(1) ELSE split_part(w.scope_id, ';', 1) || '<' END) COLLATE "C" ORDER BY r.${scope} LIMIT 1), n + 1
+        FROM walked w WHERE w.scope_id IS NOT NULL AND n <= $2)
+      SELECT scope_id, strpos(scope_id, ';') = 0 OR NOT EXISTS (
+        SELECT FROM ${records} r WHERE r.${scope} = split_part(w.scope_id, ';', 1)) FROM walked w WHERE scope_id IS NOT NULL ORDER BY n`,
+      gives: ['scope_id', 'is_first'],
+      plan: 'fresh',
+    },
 
     /** Two ranges of one index, and not one OR, so that it can stop once there are enough. The clock is read once. */
     usage: {
@@ -157,10 +167,5 @@ export function queriesFor(schema: string) {
         LIMIT $4) r`,
       gives: ['keys', 'bytes'],
     },
-  } as const satisfies Record<string, Query | ((given: never) => Query)>
-}
-
-function checked(state: State): State {
-  invariant(states.includes(state), 'a state is one of those that there are')
-  return state
+  } as const satisfies Record<string, Query | Dialect | ((given: never) => Query)>
 }

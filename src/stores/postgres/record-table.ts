@@ -1,10 +1,20 @@
 import type { CallMark } from '../../engine/call-store.js'
 import type { Claim, RecordName, StoredRecord } from '../../engine/record.js'
-import type { Completed, Completion, ListQuery, Usage, WaitingQuery } from '../../engine/store.js'
+import type {
+  Completed,
+  Completion,
+  ListQuery,
+  Page,
+  TenantPage,
+  TenantQuery,
+  Usage,
+  WaitingQuery,
+} from '../../engine/store.js'
 import type { Reservation } from '../../engine/verdict.js'
 import { invariant } from '../../kernel/errors.js'
+import { listingOf } from '../sql/listing.js'
 import { differences, recordOf, type SqlValue } from '../sql/row.js'
-import { scopesWithin } from '../sql/tenant.js'
+import { scopesWithin, tenantsIn } from '../sql/tenant.js'
 import {
   completedIn,
   digestOf,
@@ -16,7 +26,7 @@ import {
   type Written,
 } from './arguments.js'
 import { arrayOf } from './array.js'
-import { recordRowOf } from './columns.js'
+import { recordRowOf, whole } from './columns.js'
 import type { Query, Row } from './connections.js'
 import { type Execute, everyScope } from './executor.js'
 import type { Queries } from './queries.js'
@@ -39,8 +49,9 @@ export interface RecordTable {
   doubts(query: WaitingQuery & { readonly holdMs: number }): Promise<readonly StoredRecord[]>
   bury(limit: number): Promise<number>
   forget(limit: number): Promise<number>
-  list(query: ListQuery, limit: number): Promise<readonly StoredRecord[]>
+  list(query: ListQuery): Promise<Page>
   usage(tenant: string, atMost: number): Promise<Usage>
+  tenants(query: TenantQuery): Promise<TenantPage>
 }
 
 /** A new record has an id and a time. A known one may have been read in the same step, or is still to be read. */
@@ -100,10 +111,23 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
     async forget(limit) {
       return (await execute(everyScope, queries.forget, [limit])).length
     },
-    async list({ scope, state, after }, limit) {
-      const filter = { ...(scope && { scope }), ...(state && { state }) }
-      const wanted = scope === undefined ? [] : [scope]
-      return records(await execute(scope ?? everyScope, queries.list(filter), [after ?? '0', limit, ...wanted]))
+    async list(query) {
+      const { text, values, page } = listingOf(query, query.limit, queries.listing)
+      const rows = await execute(query.scope ?? everyScope, { text, gives: listedGives, plan: 'fresh' }, values)
+      return page(
+        rows.map(({ n, fits, ...row }) => ({
+          record: recordOf(recordRowOf(row)),
+          n: Number(n),
+          fits: fits === '1',
+        })),
+      )
+    },
+    async tenants({ limit, after }) {
+      const rows = await execute(everyScope, queries.tenants, [after ?? '', 2 * limit])
+      return tenantsIn(
+        rows.map(({ scope_id, is_first }) => ({ scope: scope_id ?? '', isFirst: is_first === 't' })),
+        limit,
+      )
     },
     async usage(tenant, atMost) {
       const values = [tenant, ...scopesWithin(tenant), atMost]
@@ -112,6 +136,8 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
     },
   }
 }
+
+const listedGives = [...whole, 'n', 'fits']
 
 /** The statement that writes these columns and what became of a call, and what it is given besides. */
 function marking(queries: Queries, names: readonly string[], call: CallMark | undefined): Marking {

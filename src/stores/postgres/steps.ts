@@ -26,7 +26,9 @@ type OtherMembers =
   | 'calls'
   | 'effects'
   | 'inbox'
+  | 'audit'
   | 'examine'
+  | 'measure'
 
 /** What a step makes of a record: the next one and what to answer, or only an answer. */
 interface Judgement<T> {
@@ -117,12 +119,8 @@ export function postgresSteps(records: Omit<RecordTable, 'lock' | 'create'>): St
       return { buried: await records.bury(bounded), deleted }
     },
     find: async (name) => (await records.find(name))?.record,
-    async list(query) {
-      const size = boundedLimit(query.limit, limits.page)
-      const found = await records.list(query, size + 1)
-      const page = found.slice(0, size)
-      return { records: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
-    },
+    list: async (query) => records.list({ ...query, limit: boundedLimit(query.limit, limits.page) }),
+    tenants: async (query) => records.tenants({ ...query, limit: boundedLimit(query.limit, limits.page) }),
     usage: async (tenant, atMost) => records.usage(tenant, boundedLimit(atMost, limits.countedKeys)),
   }
 }

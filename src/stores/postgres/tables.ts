@@ -18,6 +18,9 @@ export const servedTables: readonly ServedTable[] = [
   { name: 'effect_states', rights: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'], seenBy: 'scope' },
   // Names of events and nothing of what they say. They come before anybody knows a scope.
   { name: 'webhook_events', rights: ['SELECT', 'INSERT', 'DELETE'], seenBy: 'none' },
+  // Append only: whoever serves adds to it, and may change nothing of it.
+  { name: 'audit', rights: ['SELECT', 'INSERT'], seenBy: 'workers' },
+  { name: 'audit_head', rights: ['SELECT', 'INSERT', 'UPDATE'], seenBy: 'workers' },
 ]
 
 /** Those that row security is about. */

@@ -41,6 +41,7 @@ export const columns = {
   looks: (record) => record.looks,
   doubted_at: (record) => record.doubtedAt ?? null,
   evidence: (record) => JSON.stringify(record.evidence),
+  traceparent: (record) => record.trace ?? null,
   created_at: (record) => record.createdAt,
   last_run_at: (record) => record.lastRunAt,
   completed_at: (record) => record.completedAt ?? null,
@@ -77,6 +78,7 @@ export interface Row {
   readonly looks: number
   readonly doubted_at: number | null
   readonly evidence: string
+  readonly traceparent: string | null
   readonly created_at: number
   readonly last_run_at: number
   readonly completed_at: number | null
@@ -110,6 +112,7 @@ export function recordOf(row: Row): StoredRecord {
     looks: row.looks,
     doubtedAt: row.doubted_at ?? undefined,
     evidence: JSON.parse(row.evidence) as StoredRecord['evidence'],
+    trace: row.traceparent ?? undefined,
     createdAt: row.created_at,
     lastRunAt: row.last_run_at,
     completedAt: row.completed_at ?? undefined,

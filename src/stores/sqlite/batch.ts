@@ -65,6 +65,8 @@ const reads: ReadonlySet<StepName> = new Set<StepName>([
   'find',
   'list',
   'usage',
+  'measure',
+  'tenants',
   'interrupted',
   'effects.find',
   'effects.findByKey',
@@ -72,6 +74,8 @@ const reads: ReadonlySet<StepName> = new Set<StepName>([
   'calls.find',
   'calls.list',
   'calls.testimonies',
+  'audit.list',
+  'audit.head',
 ])
 
 function perform<K extends StepName>(steps: Steps, { name, args }: Operation<K>): StepResult<K> {

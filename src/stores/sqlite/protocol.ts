@@ -1,3 +1,4 @@
+import type { AuditStore } from '../../engine/audit-store.js'
 import type { CallStore } from '../../engine/call-store.js'
 import type { EffectClaim, EffectResult, EffectStore, NewEffect } from '../../engine/effect-store.js'
 import type { InboxStore, ReceivedEvent, Testimony } from '../../engine/inbox-store.js'
@@ -11,7 +12,7 @@ import type { SqliteResult, SqliteStatement } from './statement.js'
 /** What the store and its thread say to each other. */
 
 /** The steps of the port that one batch may hold. Their types come from the port, so that they cannot differ. */
-type Port = RecordPort & EffectPort & CallPort & InboxPort
+type Port = RecordPort & EffectPort & CallPort & InboxPort & AuditPort
 
 type RecordPort = Pick<
   Store,
@@ -31,11 +32,13 @@ type RecordPort = Pick<
   | 'find'
   | 'list'
   | 'usage'
->
+  | 'tenants'
+> & { readonly measure: NonNullable<Store['measure']> }
 
 type EffectPort = Within<'effects', Omit<EffectStore<never>, 'apply'>>
 type CallPort = Within<'calls', CallStore>
 type InboxPort = Within<'inbox', Omit<InboxStore<never>, 'receive'>>
+type AuditPort = Within<'audit', AuditStore>
 type Within<Part extends string, Of> = { readonly [K in keyof Of & string as `${Part}.${K}`]: Of[K] }
 
 export type StepName = keyof Port
@@ -48,6 +51,7 @@ export type RecordSteps = StepsOf<keyof RecordPort>
 export type EffectSteps = StepsOf<keyof EffectPort>
 export type CallSteps = StepsOf<keyof CallPort>
 export type InboxSteps = StepsOf<keyof InboxPort>
+export type AuditSteps = StepsOf<keyof AuditPort>
 type StepsOf<N extends StepName> = { readonly [K in N]: (...args: StepArguments<K>) => StepResult<K> }
 
 export type Operation<K extends StepName = StepName> = {

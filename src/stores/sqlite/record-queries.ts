@@ -1,4 +1,4 @@
-import type { ListQuery } from '../../engine/store.js'
+import type { Dialect } from '../sql/listing.js'
 import { columns } from '../sql/row.js'
 
 /** Every statement on the records. Conditions repeat those of the partial indexes, or else SQLite ignores these. */
@@ -47,16 +47,37 @@ export const recordQueries = {
   forgotten: `SELECT ${withoutBody} FROM hapax_records
     WHERE status = 'expired' AND expires_at + tombstone_ms <= ? AND NOT ${openEffects}
     ORDER BY expires_at + tombstone_ms LIMIT ?`,
-  list: ({ scope, state }: Pick<ListQuery, 'scope' | 'state'>) =>
-    `SELECT ${whole} FROM hapax_records
-     WHERE id > ? ${scope === undefined ? '' : 'AND scope_id = ?'} ${state === undefined ? '' : 'AND status = ?'}
-     ORDER BY id LIMIT ?`,
+  /** From one tenant to the next, without walking what lies between. See PostgreSQL's. */
+  tenants: `WITH RECURSIVE walked(scope_id, n) AS (
+      SELECT (SELECT scope_id FROM hapax_records WHERE scope_id > ?1 ORDER BY scope_id LIMIT 1), 1
+      UNION ALL
+      SELECT (SELECT r.scope_id FROM hapax_records r WHERE r.scope_id >= CASE WHEN instr(w.scope_id, ';') = 0
+          THEN w.scope_id || char(1) ELSE substr(w.scope_id, 1, instr(w.scope_id, ';') - 1) || '<' END ORDER BY r.scope_id LIMIT 1), n + 1
+      FROM walked w WHERE w.scope_id IS NOT NULL AND n <= ?2)
+    SELECT scope_id, instr(scope_id, ';') = 0 OR NOT EXISTS (SELECT 1 FROM hapax_records r
+      WHERE r.scope_id = substr(w.scope_id, 1, instr(w.scope_id, ';') - 1)) AS is_first
+    FROM walked w WHERE scope_id IS NOT NULL ORDER BY n`,
   /** Two ranges of the index on scopes, and not one OR, so that it can stop once there are enough. */
   usage: `SELECT count(*) AS keys, coalesce(sum(bytes), 0) AS bytes FROM (
       SELECT length(response_body) AS bytes FROM hapax_records WHERE scope_id = ? AND ${active}
       UNION ALL SELECT length(response_body) FROM hapax_records WHERE scope_id >= ? AND scope_id < ? AND ${active}
       LIMIT ?)`,
 } as const
+
+/** How a list is spelled here: texts are in the order of their bytes, and times are numbers. */
+export const listing: Dialect = {
+  table: 'hapax_records',
+  select: whole,
+  parameter: (n) => `?${n}`,
+  time: (parameter) => parameter,
+  byBytes: (column) => column,
+  // With a partial one, what is in progress would be looked for in the whole table.
+  keysIndexed: 'all',
+  resource: (parameter) => `${location} = ${parameter}`,
+}
+
+/** The first value behind the name, which may be spelled in any case. */
+const location = `(SELECT json_extract(value, '$[1]') FROM json_each(response_headers) WHERE lower(json_extract(value, '$[0]')) = 'location' LIMIT 1)`
 
 function among(operations: readonly string[]): string {
   return `operation IN (${operations.map(() => '?').join(', ')})`

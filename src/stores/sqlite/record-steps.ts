@@ -2,14 +2,14 @@ import type { CallMark } from '../../engine/call-store.js'
 import { boundedLimit } from '../../engine/limit.js'
 import type { StoredRecord } from '../../engine/record.js'
 import * as transitions from '../../engine/transitions.js'
-import { limits } from '../../kernel/limits.js'
+import { limits, telemetryBounds } from '../../kernel/limits.js'
 import type { RecordSteps } from './protocol.js'
 import type { Tables } from './tables.js'
 
 /** Every step on records: read the row, ask the transition, write the row. A refused step writes nothing. */
 export function recordStepsAt(
   now: number,
-  { records, calls, effects }: Pick<Tables, 'records' | 'calls' | 'effects'>,
+  { records, calls, effects, measurement }: Pick<Tables, 'records' | 'calls' | 'effects' | 'measurement'>,
 ): RecordSteps {
   let lastId: number | undefined
   const nextId = () => {
@@ -109,17 +109,9 @@ export function recordStepsAt(
     },
 
     find: (name) => records.find(name),
-    list({ scope, state, limit, after }) {
-      const size = boundedLimit(limit, limits.page)
-      const found = records.list({
-        ...(scope && { scope }),
-        ...(state && { state }),
-        after: Number(after ?? 0),
-        limit: size + 1,
-      })
-      const page = found.slice(0, size)
-      return { records: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
-    },
+    list: (query) => records.list({ ...query, limit: boundedLimit(query.limit, limits.page) }),
+    tenants: (query) => records.tenants({ ...query, limit: boundedLimit(query.limit, limits.page) }),
     usage: (tenant, atMost) => records.usage(tenant, now, boundedLimit(atMost, limits.countedKeys)),
+    measure: (atMost) => measurement.take(now, boundedLimit(atMost, telemetryBounds.countedRows)),
   }
 }

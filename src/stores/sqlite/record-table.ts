@@ -1,11 +1,12 @@
 import { recordDigest } from '../../engine/digest.js'
 import type { RecordName, StoredRecord } from '../../engine/record.js'
-import type { ListQuery, Usage } from '../../engine/store.js'
+import type { ListQuery, Page, TenantPage, TenantQuery, Usage } from '../../engine/store.js'
 import { invariant } from '../../kernel/errors.js'
+import { listingOf } from '../sql/listing.js'
 import { differences, type Row, recordOf } from '../sql/row.js'
-import { scopesWithin } from '../sql/tenant.js'
+import { scopesWithin, tenantsIn } from '../sql/tenant.js'
 import type { Connection } from './connection.js'
-import { recordQueries as queries } from './record-queries.js'
+import { listing, recordQueries as queries } from './record-queries.js'
 import { statementsOn } from './statements.js'
 
 /** The table of records, and the store's clock. */
@@ -27,7 +28,8 @@ export interface RecordTable {
   expired(now: number, limit: number): readonly StoredRecord[]
   /** Tombstones that stood their time, and whose effects are final. */
   forgotten(now: number, limit: number): readonly StoredRecord[]
-  list(query: Omit<ListQuery, 'after'> & { readonly after: number }): readonly StoredRecord[]
+  list(query: ListQuery): Page
+  tenants(query: TenantQuery): TenantPage
   /** What is active of a tenant. */
   usage(tenant: string, now: number, atMost: number): Usage
 }
@@ -36,6 +38,7 @@ export function recordTable(connection: Connection): RecordTable {
   const now = connection.prepare<{ now: number }>(queries.now)
   const lastId = connection.prepare<{ seq: number }>(queries.lastId)
   const usage = connection.prepare<{ keys: number; bytes: number }>(queries.usage)
+  const tenants = connection.prepare<{ scope_id: string; is_first: number }>(queries.tenants)
   const statement = statementsOn<Row>(connection)
   const all = (sql: string, parameters: readonly unknown[]) => statement(sql).all(parameters).map(recordOf)
 
@@ -69,9 +72,17 @@ export function recordTable(connection: Connection): RecordTable {
     doubts: (operations, time, limit) => all(queries.doubts(operations), [time, ...operations, limit]),
     expired: (time, limit) => all(queries.expired, [time, limit]),
     forgotten: (time, limit) => all(queries.forgotten, [time, limit]),
-    list({ after, limit, ...filter }) {
-      const wanted = [after, filter.scope, filter.state].filter((value) => value !== undefined)
-      return all(queries.list(filter), [...wanted, limit])
+    list(query) {
+      const { text, values, page } = listingOf(query, query.limit, listing)
+      const rows = connection.prepare<Row & { readonly n: number; readonly fits: number }>(text).all(values)
+      return page(rows.map(({ n, fits, ...row }) => ({ record: recordOf(row), n, fits: fits === 1 })))
+    },
+    tenants({ limit, after }) {
+      const rows = tenants.all([after ?? '', 2 * limit])
+      return tenantsIn(
+        rows.map(({ scope_id, is_first }) => ({ scope: scope_id, isFirst: is_first === 1 })),
+        limit,
+      )
     },
     usage(tenant, time, atMost) {
       const [from, to] = scopesWithin(tenant)

@@ -1,3 +1,4 @@
+import type { AuditStore } from '../../engine/audit-store.js'
 import type { CallStore } from '../../engine/call-store.js'
 import type { EffectStore } from '../../engine/effect-store.js'
 import type { InboxStore } from '../../engine/inbox-store.js'
@@ -41,6 +42,7 @@ export interface SqliteStore extends DatabaseStore<SqliteTransaction> {
   readonly calls: CallStore
   readonly effects: EffectStore<SqliteTransaction>
   readonly inbox: InboxStore<SqliteTransaction>
+  readonly audit: AuditStore
   /** Runs one statement of the application on its own, outside of any claim. */
   query(statement: SqliteStatement): Promise<SqliteResult>
 }
@@ -96,6 +98,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     find: stepOf('find'),
     list: stepOf('list'),
     usage: stepOf('usage'),
+    measure: stepOf('measure'),
+    tenants: stepOf('tenants'),
     transaction: transactionOn(port),
     single: singleOn(port),
     calls: {
@@ -108,6 +112,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     },
     effects: sqliteEffects(port),
     inbox: sqliteInbox(port),
+    audit: { act: stepOf('audit.act'), list: stepOf('audit.list'), head: stepOf('audit.head') },
     query: whileOpen(({ sql, parameters = [] }) => turn(() => ask('query', { sql, parameters }))),
   }
   cuts.set(store, cut)

@@ -1,3 +1,4 @@
+import { auditStepsAt } from './audit/audit-steps.js'
 import { callStepsAt } from './calls/call-steps.js'
 import { effectStepsAt } from './effects/effect-steps.js'
 import { inboxStepsAt } from './inbox/inbox-steps.js'
@@ -12,5 +13,6 @@ export function stepsAt(now: number, tables: Tables): Steps {
     ...effectStepsAt(now, tables),
     ...callStepsAt(now, tables),
     ...inboxStepsAt(now, tables.events),
+    ...auditStepsAt(now, tables),
   }
 }

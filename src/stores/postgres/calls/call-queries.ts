@@ -42,6 +42,13 @@ export function callQueriesFor(schema: string) {
       gives: names,
       plan: 'fresh',
     },
+    /** Those of one record: few, and found by it. */
+    listOf: {
+      text: `SELECT ${call} FROM ${calls} WHERE record_id = $5 AND (begun_at, id) > (${time(1)}, $2::bigint)
+        AND begun_at >= ${time(1)} AND begun_at < ${time(3)} ORDER BY begun_at, id LIMIT $4`,
+      gives: names,
+      plan: 'fresh',
+    },
     named: {
       text: `SELECT ${call} FROM ${calls} WHERE downstream_key = ANY (ARRAY(SELECT unnest($1::text[])))`,
       gives: names,

@@ -17,12 +17,15 @@ export function postgresCalls(queries: CallQueries & TestimonyQueries, execute: 
       const [row] = await execute(everyScope, queries.find, [key])
       return row && { call: callOf(row), record: row.id === null ? undefined : recordOf(recordRowOf(row)) }
     },
-    async list({ since = 0, until, limit, after }) {
+    async list({ since = 0, until, record, limit, after }) {
       const size = boundedLimit(limit, limits.page)
       const from = after === undefined ? { begunAt: since, id: 0 } : placeAfter(after)
-      const found = (await execute(everyScope, queries.list, [from.begunAt, from.id, until ?? null, size + 1])).map(
-        callOf,
-      )
+      const asked = [from.begunAt, from.id, until ?? null, size + 1]
+      const rows =
+        record === undefined
+          ? await execute(everyScope, queries.list, asked)
+          : await execute(everyScope, queries.listOf, [...asked, record])
+      const found = rows.map(callOf)
       const calls = found.slice(0, size)
       return { calls, next: found.length > size ? afterOf(calls) : undefined }
     },

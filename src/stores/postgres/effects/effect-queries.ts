@@ -139,9 +139,10 @@ export function effectQueriesFor(schema: string) {
     find: { text: `${whole} WHERE s.effect_id = $1`, gives: effectGives },
     findByKey: { text: `${whole} WHERE e.downstream_key = $1`, gives: effectGives },
     /** The state is part of the text, so that an index of some states can be used. */
-    list: ({ state, kind }: Pick<EffectQuery, 'state' | 'kind'>) => ({
+    list: ({ state, kind, record }: Pick<EffectQuery, 'state' | 'kind' | 'record'>) => ({
       text: `${whole} WHERE s.effect_id > $1::bigint ${state === undefined ? '' : `AND s.state = '${checked(state)}'`}
-        ${kind === undefined ? '' : 'AND s.kind = $3'} ORDER BY s.effect_id LIMIT $2`,
+        ${kind === undefined ? '' : 'AND s.kind = $3'}
+        ${record === undefined ? '' : `AND e.record_id = $${kind === undefined ? 3 : 4}`} ORDER BY s.effect_id LIMIT $2`,
       gives: effectGives,
       plan: 'fresh' as const,
     }),

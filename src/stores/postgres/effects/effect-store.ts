@@ -106,10 +106,10 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
 
     find: async (id) => effectsIn(await ask(queries.find, id))[0],
     findByKey: async (key) => effectsIn(await ask(queries.findByKey, key))[0],
-    async list({ state, kind, after, limit }) {
+    async list({ after, limit, ...filter }) {
       const size = boundedLimit(limit, limits.page)
-      const query = queries.list({ ...(state && { state }), ...(kind !== undefined && { kind }) })
-      const found = effectsIn(await ask(query, after ?? '0', size + 1, ...(kind === undefined ? [] : [kind])))
+      const given = [filter.kind, filter.record].filter((value) => value !== undefined)
+      const found = effectsIn(await ask(queries.list(filter), after ?? '0', size + 1, ...given))
       const effects = found.slice(0, size)
       return { effects, next: found.length > size ? String(effects.at(-1)?.id) : undefined }
     },

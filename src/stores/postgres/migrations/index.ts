@@ -6,6 +6,8 @@ import { inbox } from './0005-inbox.js'
 import { reaping } from './0006-reaping.js'
 import { turns } from './0007-turns.js'
 import { fewerIndexes } from './0008-fewer-indexes.js'
+import { traces } from './0009-traces.js'
+import { audit } from './0010-audit.js'
 import type { Migration } from './migration.js'
 
 /** Every migration, in order and without gaps. */
@@ -18,6 +20,8 @@ export const migrations: readonly Migration[] = [
   reaping,
   turns,
   fewerIndexes,
+  traces,
+  audit,
 ]
 
 /** The schema that this release reads and writes. */

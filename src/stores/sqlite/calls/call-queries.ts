@@ -13,6 +13,8 @@ export const callQueries = {
   find: `SELECT ${call} FROM hapax_calls WHERE downstream_key = ?`,
   list: `SELECT ${call} FROM hapax_calls WHERE begun_at >= ?1 AND (begun_at, id) > (?1, ?2) AND begun_at < ?3
     ORDER BY begun_at, id LIMIT ?4`,
+  listOf: `SELECT ${call} FROM hapax_calls WHERE record_id = ?5 AND begun_at >= ?1 AND (begun_at, id) > (?1, ?2)
+    AND begun_at < ?3 ORDER BY begun_at, id LIMIT ?4`,
   named: `SELECT ${call} FROM hapax_calls WHERE downstream_key IN (SELECT value FROM json_each(?))`,
   removeOf: 'DELETE FROM hapax_calls WHERE record_id = ? RETURNING downstream_key',
   testify: `INSERT INTO hapax_testimonies (downstream_key, says, result, said_by, why, said_at) VALUES (?, ?, ?, ?, ?, ?)`,

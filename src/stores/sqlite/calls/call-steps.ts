@@ -13,10 +13,10 @@ export function callStepsAt(now: number, tables: Tables): CallSteps {
       const found = calls.find(key)
       return found && { call: found.call, record: records.findById(found.recordId) }
     },
-    'calls.list'({ since = 0, until = Number.MAX_SAFE_INTEGER, limit, after }) {
+    'calls.list'({ since = 0, until = Number.MAX_SAFE_INTEGER, record, limit, after }) {
       const size = boundedLimit(limit, limits.page)
       const from = after === undefined ? { begunAt: since, id: 0 } : placeAfter(after)
-      const found = calls.list(from, until, size + 1)
+      const found = calls.list(from, until, size + 1, record)
       const page = found.slice(0, size)
       return { calls: page, next: found.length > size ? afterOf(page) : undefined }
     },

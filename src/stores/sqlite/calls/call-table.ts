@@ -11,7 +11,8 @@ export interface CallTable {
   mark(record: StoredRecord, call: CallMark, now: number): void
   find(key: string): { readonly call: StoredCall; readonly recordId: number } | undefined
   /** Those that began after that place, and before `until`. */
-  list(after: CallPlace, until: number, limit: number): readonly StoredCall[]
+  /** Of all records, or of one. */
+  list(after: CallPlace, until: number, limit: number, record: number | undefined): readonly StoredCall[]
   named(keys: readonly string[]): readonly StoredCall[]
   /** Removes the calls of a record, and gives the keys that they carried. */
   removeOf(recordId: number): readonly string[]
@@ -27,6 +28,7 @@ export function callTable(connection: Connection): CallTable {
   const end = connection.prepare(queries.end)
   const find = connection.prepare<CallRow>(queries.find)
   const list = connection.prepare<CallRow>(queries.list)
+  const listOf = connection.prepare<CallRow>(queries.listOf)
   const named = connection.prepare<CallRow>(queries.named)
   const removeOf = connection.prepare<Pick<CallRow, 'downstream_key'>>(queries.removeOf)
   const removeTestimonies = connection.prepare(queries.removeTestimonies)
@@ -45,7 +47,11 @@ export function callTable(connection: Connection): CallTable {
       const row = find.get([key])
       return row && { call: callOf(row), recordId: row.record_id }
     },
-    list: ({ begunAt, id }, until, limit) => list.all([begunAt, id, until, limit]).map(callOf),
+    list: ({ begunAt, id }, until, limit, record) =>
+      (record === undefined
+        ? list.all([begunAt, id, until, limit])
+        : listOf.all([begunAt, id, until, limit, record])
+      ).map(callOf),
     named: (keys) => named.all([JSON.stringify(keys)]).map(callOf),
     removeOf: (recordId) => removeOf.all([recordId]).map(({ downstream_key }) => downstream_key),
     testify: ({ downstreamKey, says, result, by, why }, now) =>

@@ -46,15 +46,17 @@ export const effectQueries = {
   doubts: `SELECT ${whole} FROM ${both}
     WHERE s.state = 'unknown' AND s.reconcile_after <= ? AND ${wanted}
     ORDER BY s.reconcile_after LIMIT ?`,
-  list: ({ state, kind }: Pick<EffectQuery, 'state' | 'kind'>) =>
+  list: ({ state, kind, record }: Pick<EffectQuery, 'state' | 'kind' | 'record'>) =>
     `SELECT ${whole} FROM ${both}
      WHERE s.effect_id > ? ${isIn(state)} ${kind === undefined ? '' : 'AND s.kind = ?'}
+       ${record === undefined ? '' : 'AND e.record_id = ?'}
      ORDER BY s.effect_id LIMIT ?`,
   done: `SELECT ${whole} FROM ${both}
     WHERE s.state IN ('done', 'discarded') AND s.state = 'done' AND s.finished_at >= ?1
       AND (s.finished_at, s.effect_id) > (?1, ?2) ORDER BY s.finished_at, s.effect_id LIMIT ?3`,
   withKeys: `SELECT ${whole} FROM ${both} WHERE e.downstream_key IN (SELECT value FROM json_each(?))`,
   of: 'SELECT id FROM hapax_effects WHERE record_id = ?',
+  open: `SELECT effect_id AS id FROM hapax_effect_states WHERE record_id = ? AND state NOT IN ('done', 'discarded') LIMIT 1`,
   final: `SELECT effect_id AS id FROM hapax_effect_states
     WHERE state IN ('done', 'discarded') AND finished_at <= ? ORDER BY finished_at LIMIT ?`,
   removeIntent: 'DELETE FROM hapax_effects WHERE id = ? RETURNING downstream_key',

@@ -54,14 +54,9 @@ export function effectStepsAt(now: number, { effects, calls }: Pick<Tables, 'eff
       changes(seen.id, (current) => transitions.resolve(current, seen, evidence, now)),
     'effects.find': (id) => effects.find(id),
     'effects.findByKey': (downstreamKey) => effects.findByKey(downstreamKey),
-    'effects.list'({ state, kind, limit, after }) {
+    'effects.list'({ limit, after, ...filter }) {
       const size = boundedLimit(limit, limits.page)
-      const found = effects.list({
-        ...(state && { state }),
-        ...(kind !== undefined && { kind }),
-        after: Number(after ?? 0),
-        limit: size + 1,
-      })
+      const found = effects.list({ ...filter, after: Number(after ?? 0), limit: size + 1 })
       const page = found.slice(0, size)
       return { effects: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
     },

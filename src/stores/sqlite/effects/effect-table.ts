@@ -32,6 +32,8 @@ export interface EffectTable {
   named(downstreamKeys: readonly string[]): readonly StoredEffect[]
   /** Deletes those that have been final since `until` or longer, and gives the keys that they carried. */
   removeFinal(until: number, limit: number): readonly string[]
+  /** Whether some of a record's are not final. */
+  hasOpen(recordId: number): boolean
   /** Deletes those of a record, and gives the keys that they carried. */
   removeOf(recordId: number): readonly string[]
 }
@@ -53,7 +55,8 @@ export function effectTable(connection: Connection): EffectTable {
   return {
     insert(record, effects, now) {
       for (const effect of effects) {
-        const fresh = written(effect, record, now)
+        // The database numbers it.
+        const fresh = written(effect, record, now, 0)
         const row = statement(queries.insertIntent).get(valuesOf(intentColumns, fresh))
         invariant(row, 'an insert gives the id of its row')
         const { recordId, kind } = fresh
@@ -79,12 +82,13 @@ export function effectTable(connection: Connection): EffectTable {
     overdue: (now, limit) => all(queries.overdue, [now, limit]),
     doubts: (kinds, now, limit) => all(queries.doubts, [now, JSON.stringify(kinds), limit]),
     list({ after, limit, ...filter }) {
-      const given = [after, filter.kind].filter((value) => value !== undefined)
+      const given = [after, filter.kind, filter.record].filter((value) => value !== undefined)
       return all(queries.list(filter), [...given, limit])
     },
     done: (finishedAt, id, limit) => all(queries.done, [finishedAt, id, limit]),
     named: (downstreamKeys) => all(queries.withKeys, [JSON.stringify(downstreamKeys)]),
     removeFinal: (until, limit) => removed(statement(queries.final).all([until, limit])),
+    hasOpen: (recordId) => statement(queries.open).get([recordId]) !== undefined,
     removeOf: (recordId) => removed(statement(queries.of).all([recordId])),
   }
 }

@@ -2,10 +2,12 @@ import { records } from './0001-records.js'
 import { work } from './0002-work.js'
 import { reaping } from './0003-reaping.js'
 import { turns } from './0004-turns.js'
+import { traces } from './0005-traces.js'
+import { audit } from './0006-audit.js'
 import type { Migration } from './migration.js'
 
 /** Every migration, in order and without gaps. */
-export const migrations: readonly Migration[] = [records, work, reaping, turns]
+export const migrations: readonly Migration[] = [records, work, reaping, turns, traces, audit]
 
 /** The schema that this release reads and writes. */
 export const schemaVersion = migrations.length

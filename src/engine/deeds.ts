@@ -1,0 +1,105 @@
+import type { Happened } from './audit-chain.js'
+import type { RecordDeed, Refusal } from './audit-store.js'
+import type { CallMark } from './call-store.js'
+import { digestHex } from './digest.js'
+import type { StoredEffect } from './effect-store.js'
+import type { StoredRecord } from './record.js'
+import * as transitions from './transitions.js'
+
+/**
+ * What a person's deed does to a record, as a pure function of the record and the store's time: the next record and what is
+ * written down about it, or why not.
+ */
+export type Enacted =
+  | {
+      readonly kind: 'done'
+      readonly next: StoredRecord
+      readonly call: CallMark | undefined
+      readonly happened: Happened
+    }
+  | { readonly kind: 'refused'; readonly why: Refusal; readonly state?: string; readonly retryAfterMs?: number }
+
+/** `effects` says whether some of the record's are not final yet. */
+export function enact(
+  current: StoredRecord | undefined,
+  deed: RecordDeed,
+  now: number,
+  effects: 'final' | 'open',
+): Enacted {
+  if (current === undefined) return { kind: 'refused', why: 'absent' }
+  const refused = (why: Refusal) => ({ kind: 'refused', why, state: current.state }) as const
+  const done = (next: StoredRecord | undefined, call?: CallMark): Enacted => {
+    if (next === undefined) return refused('changed')
+    const { scope } = current
+    const subject = subjectOfRecord(current)
+    const happened = { action: deed.kind, scope, subject, before: standing(current), after: standing(next) }
+    return { kind: 'done', next, call, happened }
+  }
+  switch (deed.kind) {
+    case 'settle': {
+      if (current.state !== 'unknown') return refused('state')
+      const waitMs = (deed.notBefore ?? now) - now
+      if (waitMs > 0) return { ...refused('too_early'), retryAfterMs: waitMs }
+      return done(transitions.settle(current, deed.settlement, now), deed.settlement.call)
+    }
+    case 'reconcile':
+      if (current.state !== 'unknown') return refused('state')
+      return done(transitions.postpone(current, deed.plan, now))
+    case 'purge':
+      if (current.state !== 'completed') return refused('state')
+      if (current.generation !== deed.generation) return refused('changed')
+      return effects === 'open' ? refused('effects_open') : done(transitions.purge(current, now))
+  }
+}
+
+export function subjectOfRecord(record: Pick<StoredRecord, 'scope' | 'key'>): string {
+  return `record:${digestHex(record)}`
+}
+
+function subjectOfEffect(id: number): string {
+  return `effect:${id}`
+}
+
+/** What a deed on an effect did. */
+export function happenedTo(
+  action: 'redrive' | 'discard',
+  before: StoredEffect | undefined,
+  after: StoredEffect,
+): Happened {
+  const subject = subjectOfEffect(after.id)
+  return { action, scope: after.scope, subject, before: before && effectStanding(before), after: effectStanding(after) }
+}
+
+/** What is kept of a record: how it stood, and nothing of what was sent or answered. */
+function standing({
+  id,
+  generation,
+  state,
+  fence,
+  attempt,
+  recoveryPoint,
+  errorCode,
+  answer,
+  ...record
+}: StoredRecord) {
+  const { operation, evidence, reconcileAfter, expiresAt } = record
+  return {
+    id,
+    operation,
+    generation,
+    state,
+    fence,
+    attempt,
+    recoveryPoint,
+    errorCode,
+    status: answer?.status,
+    reconcileAfter,
+    expiresAt,
+    evidence,
+  }
+}
+
+function effectStanding({ kind, state, fence, started, finished, errorCode, firstStartedAt, ...effect }: StoredEffect) {
+  const { recordId, operation, phase } = effect
+  return { recordId, operation, phase, kind, state, fence, started, finished, errorCode, firstStartedAt }
+}

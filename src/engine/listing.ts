@@ -1,0 +1,114 @@
+import { invariant } from '../kernel/errors.js'
+import { copyOfRecord } from './copies.js'
+import type { StoredRecord } from './record.js'
+import type { ListQuery, Page } from './store.js'
+import { tenantOf } from './tenant.js'
+
+/**
+ * How a list is walked, in the words of the port: which way is taken decides the order of the pages, so that every store
+ * takes the same. What the way does not see to by itself, each record on it is asked for.
+ */
+export type Way = 'name' | 'key' | 'keys' | 'unsettled' | 'leases' | 'scope' | 'tenant' | 'all'
+
+/** The narrowest comes first. */
+export function wayOf({ scope, tenant, state, key }: ListQuery): Way {
+  if (key !== undefined && 'is' in key) return scope === undefined ? 'key' : 'name'
+  if (key !== undefined) return 'keys'
+  if (state === 'unknown' || state === 'failed_retryable') return 'unsettled'
+  if (state === 'in_progress') return 'leases'
+  if (scope !== undefined) return 'scope'
+  return tenant === undefined ? 'all' : 'tenant'
+}
+
+/** By what the records of a way are ordered, before their ids. */
+export function orderOf(way: Way): 'key' | 'lease' | 'scope' | undefined {
+  switch (way) {
+    case 'keys':
+      return 'key'
+    case 'leases':
+      return 'lease'
+    case 'tenant':
+      return 'scope'
+    default:
+      return undefined
+  }
+}
+
+/** Where a page ends. */
+export interface Place {
+  readonly by: string | number | undefined
+  readonly id: number
+}
+
+export function placeOf(way: Way, record: StoredRecord): Place {
+  switch (orderOf(way)) {
+    case 'key':
+      return { by: record.key, id: record.id }
+    case 'lease':
+      return { by: record.leaseUntil ?? 0, id: record.id }
+    case 'scope':
+      return { by: record.scope, id: record.id }
+    case undefined:
+      return { by: undefined, id: record.id }
+  }
+}
+
+export function afterOf({ by, id }: Place): string {
+  return by === undefined ? String(id) : Buffer.from(JSON.stringify([by, id])).toString('base64url')
+}
+
+/** What comes from outside is one that we gave, or it leads nowhere. */
+export function placeAfter(way: Way, after: string): Place {
+  if (orderOf(way) === undefined) return { by: undefined, id: wholeOf(Number(after)) }
+  const [by, id] = JSON.parse(Buffer.from(after, 'base64url').toString()) as [unknown, unknown]
+  const kind = orderOf(way) === 'lease' ? 'number' : 'string'
+  invariant(typeof by === kind, 'a page goes on where the one before it ended')
+  return { by: by as string | number, id: wholeOf(Number(id)) }
+}
+
+function wholeOf(id: number): number {
+  invariant(Number.isSafeInteger(id), 'a page goes on where the one before it ended')
+  return id
+}
+
+/** Whether a record fits all of what is said. */
+function fits(record: StoredRecord, query: ListQuery): boolean {
+  const { scope, tenant, state, operation, key, status, resource, since, until } = query
+  return (
+    (scope === undefined || record.scope === scope) &&
+    (tenant === undefined || tenantOf(record.scope) === tenant) &&
+    (state === undefined || record.state === state) &&
+    (operation === undefined || record.operation === operation) &&
+    (key === undefined || ('is' in key ? record.key === key.is : record.key.startsWith(key.startsWith))) &&
+    (status === undefined || record.answer?.status === status) &&
+    (resource === undefined || resourceOf(record) === resource) &&
+    (since === undefined || record.createdAt >= since) &&
+    (until === undefined || record.createdAt < until)
+  )
+}
+
+/** Where the thing is that a request has made, as its answer said. */
+export function resourceOf({ answer }: StoredRecord): string | undefined {
+  return answer?.headers.find(([name]) => name.toLowerCase() === 'location')?.[1]
+}
+
+/** A page of what is all at hand. */
+export function pageOf(all: Iterable<StoredRecord>, query: ListQuery): Page {
+  const way = wayOf(query)
+  const turn = query.order === 'newest' ? -1 : 1
+  const compare = (a: Place, b: Place) => byPlace(a, b) * turn
+  const after = query.after === undefined ? undefined : placeAfter(way, query.after)
+  const found = Array.from(all)
+    .filter((record) => fits(record, query))
+    .map((record) => ({ record, place: placeOf(way, record) }))
+    .filter(({ place }) => after === undefined || compare(place, after) > 0)
+    .sort((a, b) => compare(a.place, b.place))
+  const page = found.slice(0, query.limit)
+  const end = found.length > query.limit ? page.at(-1)?.place : undefined
+  return { records: page.map(({ record }) => copyOfRecord(record)), next: end && afterOf(end) }
+}
+
+function byPlace(a: Place, b: Place): number {
+  if (a.by !== b.by && a.by !== undefined && b.by !== undefined) return a.by < b.by ? -1 : 1
+  return a.id - b.id
+}

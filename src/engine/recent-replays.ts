@@ -1,0 +1,94 @@
+import type { Clock } from '../kernel/clock.js'
+import { replayCacheBounds } from '../kernel/limits.js'
+import { copyOfAnswer } from './copies.js'
+import type { RecordName, StoredAnswer } from './record.js'
+import type { CachedReplay, KeptReplay, ReplayCache } from './replay-cache.js'
+
+/** A cache that answers at once. */
+export interface RecentReplays extends ReplayCache {
+  find(name: RecordName): CachedReplay | undefined
+  keep(replay: KeptReplay, forMs: number): void
+}
+
+interface Entry {
+  readonly replay: KeptReplay
+  readonly bytes: number
+  readonly forMs: number
+  /** On the monotonic clock, and on the wall. */
+  readonly keptAt: number
+  readonly keptNow: number
+}
+
+/**
+ * What this process remembers of recent answers, in so many bytes: those that came first go first, which are those that
+ * are over first.
+ *
+ * How long something was kept is told by the monotonic clock, and by the clock on the wall as well: the first stands still
+ * while a machine is suspended, the second may be set. What is too old by either is not given.
+ */
+export function recentReplays(clock: Clock, most: number): RecentReplays {
+  const entries = new Map<string, Entry>()
+  let held = 0
+
+  function leftMs({ forMs, keptAt, keptNow }: Entry): number {
+    const onTheWall = clock.now() - keptNow
+    return onTheWall < 0 ? 0 : forMs - Math.max(clock.elapsed() - keptAt, onTheWall)
+  }
+
+  function drop(address: string, { bytes }: Entry): void {
+    entries.delete(address)
+    held -= bytes
+  }
+
+  /** Down to the bound, and then whatever is over at this end of the line. */
+  function trim(): void {
+    for (const [address, entry] of entries) {
+      if (held <= most && leftMs(entry) > 0) return
+      drop(address, entry)
+    }
+  }
+
+  return {
+    find(name) {
+      const entry = entries.get(addressOf(name))
+      if (entry === undefined) return undefined
+      const left = leftMs(entry)
+      if (left <= 0) {
+        drop(addressOf(name), entry)
+        return undefined
+      }
+      return { replay: { ...entry.replay, answer: ownBytes(entry.replay.answer) }, leftMs: left }
+    },
+    keep(replay, forMs) {
+      const bytes = bytesOf(replay)
+      if (forMs <= 0 || bytes > most) return
+      const address = addressOf(replay)
+      const before = entries.get(address)
+      if (before !== undefined) {
+        if (before.replay.generation > replay.generation && leftMs(before) > 0) return
+        drop(address, before)
+      }
+      const own = { ...replay, answer: copyOfAnswer(replay.answer) }
+      entries.set(address, { replay: own, bytes, forMs, keptAt: clock.elapsed(), keptNow: clock.now() })
+      held += bytes
+      trim()
+    },
+  }
+}
+
+/** A scope never holds a line break (it is escaped), so no two names share an address. */
+function addressOf({ scope, key }: RecordName): string {
+  return `${scope}\n${key}`
+}
+
+/** Whoever overwrites the bytes that he was given changes nothing for those who come later. */
+function ownBytes(answer: StoredAnswer): StoredAnswer {
+  return answer.kind === 'kept' ? { ...answer, body: Buffer.from(answer.body) } : answer
+}
+
+/** About what an entry takes: two bytes for each character, and what its objects do. */
+function bytesOf({ scope, key, answer }: KeptReplay): number {
+  let characters = scope.length + key.length
+  for (const [name, value] of answer.headers) characters += name.length + value.length
+  return replayCacheBounds.entryBytes + 2 * characters + (answer.kind === 'kept' ? answer.body.byteLength : 0)
+}
