@@ -1,0 +1,295 @@
+/** What people are woken for. Each alert has a page in docs/operating, and shows here when it fires and when it does not. */
+import { duplicates, metric, rate, requests } from './queries.mjs'
+
+/**
+ * @typedef {object} Scene
+ * @property {string} title
+ * @property {Readonly<Record<string, string>>} series what Prometheus has, one value for each minute
+ * @property {string} at
+ * @property {readonly Readonly<Record<string, string>>[]} fires with these labels; none: it stays silent
+ *
+ * @typedef {object} Alert
+ * @property {string} name
+ * @property {string} page of docs/operating
+ * @property {'critical' | 'warning'} severity `critical` wakes somebody
+ * @property {string} expr
+ * @property {string} for
+ * @property {string} summary
+ * @property {string} description
+ * @property {readonly Scene[]} scenes
+ */
+
+/** What several alerts ask for, worked out once. */
+export const recorded = {
+  'hapax:requests:rate5m': requests({ over: '5m' }),
+  'hapax:duplicate_ratio:rate5m': `${duplicates({ over: '5m' })} / (${requests({ over: '5m' })} > 0)`,
+  'hapax:operation_requests:rate10m': requests({ by: 'operation', over: '10m' }),
+}
+
+const refusedByStore = { labels: 'code=~"idempotency_store_unavailable|store_.+"', over: '5m' }
+const lastPass = (/** @type {string} */ workers) => `time() - max by (worker) (${metric('workerLastPass', workers)})`
+
+/** Requests of one operation, with so many of each kind in a minute. */
+const traffic = (/** @type {Readonly<Record<string, string>>} */ perMinute = {}) =>
+  Object.fromEntries(
+    /** @type {const} */ (['created', 'replay', 'inProgress', 'keyMisuse', 'failedRetry', 'unknown']).map((id) => [
+      metric(id, 'operation="payments.create"'),
+      perMinute[id] ?? '0x120',
+    ]),
+  )
+
+/** @type {readonly Alert[]} */
+export const alerts = [
+  {
+    name: 'HapaxReservationFailures',
+    page: 'reservation-failures',
+    severity: 'critical',
+    expr: `${rate('refused', refusedByStore)}
+  / (${rate('refused', refusedByStore)} + ${requests({ over: '5m' })}) > 0.01`,
+    for: '2m',
+    summary: 'More than 1 % of guarded requests are refused because the store does not answer.',
+    description: 'Nothing of them ran: clients get a 503 and retry. They cannot do their work until the store is back.',
+    scenes: [
+      {
+        title: 'one request in ten is refused',
+        series: {
+          ...traffic({ created: '0+90x20' }),
+          [metric('refused', 'operation="payments.create",code="idempotency_store_unavailable"')]: '0+10x20',
+        },
+        at: '10m',
+        fires: [{}],
+      },
+      {
+        title: 'one in a thousand is, and some are over their quota',
+        series: {
+          ...traffic({ created: '0+999x20' }),
+          [metric('refused', 'operation="payments.create",code="idempotency_store_unavailable"')]: '0+1x20',
+          [metric('refused', 'operation="payments.create",code="quota_exceeded"')]: '0+500x20',
+        },
+        at: '10m',
+        fires: [],
+      },
+    ],
+  },
+  {
+    name: 'HapaxStoreUnhealthy',
+    page: 'store-unhealthy',
+    severity: 'critical',
+    expr: `max by (instance) (${metric('circuitOpen')}) > 0 or min by (instance) (${metric('storeUp')}) < 1`,
+    for: '1m',
+    summary: 'A node gets no answer from its store.',
+    description:
+      'Its circuit is open, or it could not count what the store holds. It refuses guarded requests meanwhile.',
+    scenes: [
+      {
+        title: 'the circuit of one node of two is open',
+        series: {
+          [metric('circuitOpen', 'instance="a"')]: '0 0 1 1 1 1 1 1',
+          [metric('circuitOpen', 'instance="b"')]: '0x8',
+          [metric('storeUp', 'instance="a"')]: '1x8',
+          [metric('storeUp', 'instance="b"')]: '1x8',
+        },
+        at: '5m',
+        fires: [{ instance: 'a' }],
+      },
+      {
+        title: 'a store that does not say what it holds',
+        series: {
+          [metric('circuitOpen', 'instance="a"')]: '0x8',
+          [metric('storeUp', 'instance="a"')]: '1 1 0 0 0 0 0',
+        },
+        at: '5m',
+        fires: [{ instance: 'a' }],
+      },
+      {
+        title: 'both answer',
+        series: { [metric('circuitOpen', 'instance="a"')]: '0x8', [metric('storeUp', 'instance="a"')]: '1x8' },
+        at: '5m',
+        fires: [],
+      },
+    ],
+  },
+  {
+    name: 'HapaxDuplicateSpike',
+    page: 'duplicate-spike',
+    severity: 'warning',
+    expr: `hapax:duplicate_ratio:rate5m > 0.2
+  and hapax:duplicate_ratio:rate5m > 3 * (avg_over_time(hapax:duplicate_ratio:rate5m[1h] offset 10m) or vector(0))
+  and hapax:requests:rate5m > 0.1`,
+    for: '5m',
+    summary: 'Far more requests than usual are duplicates.',
+    description:
+      'A client retries what was answered, or somebody replays requests. Nothing runs twice; find out who it is.',
+    scenes: [
+      {
+        title: 'from one in a hundred to one in two',
+        series: traffic({ created: '0+99x60 5940+50x60', replay: '0+1x60 60+50x60' }),
+        at: '80m',
+        fires: [{}],
+      },
+      {
+        title: 'one in two as ever: these clients always retry',
+        series: traffic({ created: '0+50x120', replay: '0+50x120' }),
+        at: '110m',
+        fires: [],
+      },
+      {
+        title: 'a single retry in a quiet night',
+        series: traffic({ created: '0x60 0 1x59', replay: '0x60 0 1x59' }),
+        at: '70m',
+        fires: [],
+      },
+    ],
+  },
+  {
+    name: 'HapaxMismatchSpike',
+    page: 'mismatch-spike',
+    severity: 'warning',
+    expr: `sum by (operation) (increase(${metric('keyMisuse')}[10m])) > 10
+  and ${rate('keyMisuse', { by: 'operation', over: '10m' })} > 0.01 * hapax:operation_requests:rate10m`,
+    for: '0m',
+    summary: 'Keys are used for more than one request.',
+    description:
+      'A client makes its keys wrongly, or somebody tries what a key of another request gives away. Nothing ran.',
+    scenes: [
+      {
+        title: 'five in a hundred',
+        series: traffic({ created: '0+95x20', keyMisuse: '0+5x20' }),
+        at: '15m',
+        fires: [{ operation: 'payments.create' }],
+      },
+      { title: 'two in all', series: traffic({ created: '0+1x20', keyMisuse: '0 1 2 2x17' }), at: '15m', fires: [] },
+      {
+        title: 'some, in very much traffic',
+        series: traffic({ created: '0+10000x20', keyMisuse: '0+5x20' }),
+        at: '15m',
+        fires: [],
+      },
+    ],
+  },
+  {
+    name: 'HapaxUnknownTooOld',
+    page: 'unknown-too-old',
+    severity: 'critical',
+    expr: `max by (of) (${metric('operatorQueue')}) > 0 or max by (of) (${metric('unknownAge')}) > 3600`,
+    for: '1m',
+    summary: 'An outcome is not known, and nobody finds out by himself.',
+    description:
+      'It was left to a person, or has been unknown for an hour. Its client is told to wait until it is settled.',
+    scenes: [
+      {
+        title: 'one has been unknown for more than an hour',
+        series: {
+          [metric('unknownAge', 'of="record"')]: '0+60x90',
+          [metric('unknownAge', 'of="effect"')]: '0x90',
+          [metric('operatorQueue', 'of="record"')]: '0x90',
+        },
+        at: '70m',
+        fires: [{ of: 'record' }],
+      },
+      {
+        title: 'one was left to a person',
+        series: { [metric('operatorQueue', 'of="effect"')]: '0 0 1x8', [metric('unknownAge', 'of="effect"')]: '0x10' },
+        at: '5m',
+        fires: [{ of: 'effect' }],
+      },
+      {
+        title: 'some are being looked at',
+        series: {
+          [metric('unknownAge', 'of="record"')]: '0+60x30',
+          [metric('operatorQueue', 'of="record"')]: '0x30',
+        },
+        at: '30m',
+        fires: [],
+      },
+    ],
+  },
+  {
+    name: 'HapaxDeadLetters',
+    page: 'dead-letters',
+    severity: 'warning',
+    expr: `max(${metric('deadLetters')}) > 0`,
+    for: '1m',
+    summary: 'Effects have failed for good.',
+    description:
+      'Something that was promised with an answer has not been done, and is not tried again until a person says so.',
+    scenes: [
+      { title: 'there is one', series: { [metric('deadLetters', 'instance="a"')]: '0 0 1x8' }, at: '5m', fires: [{}] },
+      { title: 'there is none', series: { [metric('deadLetters', 'instance="a"')]: '0x10' }, at: '5m', fires: [] },
+    ],
+  },
+  {
+    name: 'HapaxEffectLag',
+    page: 'effect-lag',
+    severity: 'warning',
+    expr: `max(${metric('effectLag')}) > 300`,
+    for: '5m',
+    summary: 'Effects have been due for more than five minutes.',
+    description: 'Workers are too few, too slow, or stopped: what was promised with answers comes late.',
+    scenes: [
+      {
+        title: 'it grows, for longer than a restart takes',
+        series: { [metric('effectLag', 'instance="a"')]: '0+60x20' },
+        at: '15m',
+        fires: [{}],
+      },
+      {
+        title: 'a burst that is being worked off',
+        series: { [metric('effectLag', 'instance="a"')]: '0 60 120 180 240 280 120 0x10' },
+        at: '6m',
+        fires: [],
+      },
+    ],
+  },
+  {
+    name: 'HapaxWorkerStopped',
+    page: 'worker-stopped',
+    severity: 'critical',
+    // What rests for a day is missed after a little more than that, all others after five minutes.
+    expr: `${lastPass('worker!="ledger"')} > 300 or ${lastPass('worker="ledger"')} > 93600
+  or absent(${metric('workerLastPass', 'worker="sweeper"')})`,
+    for: '5m',
+    summary: 'A worker has made no pass on any node.',
+    description: 'What it does stays undone: stuck keys are not found, doubts not looked at, effects not carried out.',
+    scenes: [
+      {
+        title: 'the reaper stopped on both nodes, the sweeper goes on',
+        series: {
+          [metric('workerLastPass', 'worker="sweeper",instance="a"')]: '0+60x30',
+          [metric('workerLastPass', 'worker="reaper",instance="a"')]: '0+60x5 300x25',
+          [metric('workerLastPass', 'worker="reaper",instance="b"')]: '0+60x6 360x24',
+        },
+        at: '20m',
+        fires: [{ worker: 'reaper' }],
+      },
+      {
+        title: 'it stopped on one node, and another goes on',
+        series: {
+          [metric('workerLastPass', 'worker="sweeper",instance="a"')]: '0+60x5 300x25',
+          [metric('workerLastPass', 'worker="sweeper",instance="b"')]: '0+60x30',
+        },
+        at: '20m',
+        fires: [],
+      },
+      { title: 'nobody ever started one', series: { up: '1x30' }, at: '20m', fires: [{ worker: 'sweeper' }] },
+      {
+        title: 'ledgers are compared once a day',
+        series: {
+          [metric('workerLastPass', 'worker="sweeper"')]: '0+60x30',
+          [metric('workerLastPass', 'worker="ledger"')]: `-${24 * 3_600}x30`,
+        },
+        at: '20m',
+        fires: [],
+      },
+      {
+        title: 'ledgers were not compared yesterday',
+        series: {
+          [metric('workerLastPass', 'worker="sweeper"')]: '0+60x30',
+          [metric('workerLastPass', 'worker="ledger"')]: `-${26 * 3_600}x30`,
+        },
+        at: '20m',
+        fires: [{ worker: 'ledger' }],
+      },
+    ],
+  },
+]

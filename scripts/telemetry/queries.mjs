@@ -1,0 +1,52 @@
+/** PromQL, by what the library calls its metrics: a metric that is renamed there cannot be forgotten here. */
+import { definitions, prometheusName } from 'hapax/telemetry'
+
+/** @typedef {import('hapax/telemetry').MetricId} MetricId */
+
+/** What a request can come to. They are there together, so that a sum of them is there as soon as one is. */
+const requestIds = /** @type {const} */ (['created', 'replay', 'inProgress', 'keyMisuse', 'failedRetry', 'unknown'])
+const duplicateIds = /** @type {const} */ (['replay', 'inProgress', 'unknown'])
+
+/**
+ * The name of a metric, with what its labels must be.
+ *
+ * @param {MetricId} id
+ * @param {string} [labels]
+ */
+export function metric(id, labels) {
+  return labels === undefined ? prometheusName(definitions[id]) : `${prometheusName(definitions[id])}{${labels}}`
+}
+
+/**
+ * What came in a second.
+ *
+ * @param {MetricId} id
+ * @param {{ labels?: string | undefined, by?: string | undefined, over: string }} how
+ */
+export function rate(id, { labels, by, over }) {
+  return `sum${by === undefined ? '' : ` by (${by})`} (rate(${metric(id, labels)}[${over}]))`
+}
+
+/** @typedef {Parameters<typeof rate>[1]} How */
+
+/** @param {How} how */
+export function requests(how) {
+  return `(${requestIds.map((id) => rate(id, how)).join(' + ')})`
+}
+
+/** @param {How} how */
+export function duplicates(how) {
+  return `(${duplicateIds.map((id) => rate(id, how)).join(' + ')})`
+}
+
+/**
+ * Below what so many of the durations lie.
+ *
+ * @param {MetricId} id
+ * @param {number} part
+ * @param {{ labels?: string | undefined, by: string, over: string }} how
+ */
+export function quantile(id, part, { labels, by, over }) {
+  const buckets = `${prometheusName(definitions[id])}_bucket${labels === undefined ? '' : `{${labels}}`}`
+  return `histogram_quantile(${part}, sum by (le, ${by}) (rate(${buckets}[${over}])))`
+}

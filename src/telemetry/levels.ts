@@ -1,0 +1,65 @@
+import type { EventName } from '../kernel/events.js'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+export type EventLevel = LogLevel | 'off'
+
+/**
+ * How loud each event is in a log: `debug` where it is as it should be, `info` where somebody may want to know, `warn` where
+ * somebody should look if there are many, `error` where a person is needed.
+ */
+export const levels: Readonly<Record<EventName, EventLevel>> = {
+  reserved: 'debug',
+  resumed: 'info',
+  reused_after_expiry: 'info',
+  replayed: 'debug',
+  shared: 'debug',
+  mismatched: 'warn',
+  compared_as_bytes: 'info',
+  met_in_progress: 'debug',
+  met_unknown: 'info',
+  refused_expired: 'info',
+  completed: 'debug',
+  completed_late: 'info',
+  withheld: 'warn',
+  failed: 'warn',
+  phase_committed: 'debug',
+  call_landed: 'debug',
+  call_failed: 'warn',
+  effects_written: 'debug',
+  doubted: 'warn',
+  swept: 'warn',
+  settled: 'info',
+  looked_in_vain: 'info',
+  left_to_operator: 'error',
+  reaped: 'info',
+  ledger_compared: 'info',
+  worker_passed: 'debug',
+  worker_failed: 'warn',
+  released: 'debug',
+  claim_lost: 'warn',
+  overran: 'warn',
+  turned_away: 'info',
+  replay_refused: 'info',
+  key_looks_personal: 'warn',
+  key_looks_guessable: 'warn',
+  reservation_failed: 'warn',
+  circuit_opened: 'error',
+  circuit_closed: 'info',
+  // Two for every request, which a histogram tells better.
+  store_answered: 'off',
+  store_failed: 'warn',
+  store_warned: 'warn',
+  webhook_received: 'debug',
+  webhook_duplicate: 'debug',
+  webhook_refused: 'warn',
+  ran_unprotected: 'error',
+  effect_done: 'debug',
+  effect_retried: 'info',
+  effect_dead: 'error',
+  effect_doubted: 'warn',
+  effect_lost: 'warn',
+  effect_reconciled: 'info',
+  effect_unresolved: 'error',
+  effect_redriven: 'info',
+  effect_discarded: 'info',
+}
