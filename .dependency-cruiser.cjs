@@ -18,8 +18,11 @@ const parts = {
   // Whoever starts the workers of an engine starts those of its outbox, too.
   workers: { imports: ['engine', 'effects'] },
   http: { imports: ['engine'], modules: ['async_hooks', 'buffer', 'structured-headers', 'util', 'zlib'] },
-  admin: { imports: ['engine'] },
+  // Its writes are guarded as those of any application are.
+  admin: { imports: ['engine', 'effects', 'http', 'adapters'] },
   telemetry: { imports: ['engine'] },
+  // Nobody needs to have OpenTelemetry: what does is an entry point of its own.
+  'telemetry/opentelemetry': { imports: ['engine', 'telemetry'], modules: ['@opentelemetry/api'] },
   adapters: { imports: ['http'], modules: ['@types/express', 'buffer', 'express', 'fastify', 'http', 'stream'] },
   client: {},
   // What only Node has is an entry point of its own.
@@ -28,7 +31,20 @@ const parts = {
   cli: {
     imports: ['engine', 'stores', 'effects', 'inbox', 'workers', 'http', 'admin', 'telemetry', 'client', 'conformance'],
     // The command line has no application to hand it a driver, so it takes the one that is installed.
-    modules: ['commander', 'fs', 'path', 'pg', 'postgres', 'process', 'url', 'util'],
+    modules: [
+      'commander',
+      'crypto',
+      'fs',
+      'os',
+      'path',
+      'pg',
+      'postgres',
+      'process',
+      'readline',
+      'stream',
+      'url',
+      'util',
+    ],
   },
   // The entry point `hapax`. A store has an entry point of its own: who takes one does not load the others.
   index: { imports: ['engine', 'effects', 'inbox', 'workers', 'http'] },
@@ -106,6 +122,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: path('client/node') },
       to: { path: path('client/node') },
+    },
+    {
+      name: 'telemetry-needs-nobody',
+      comment: 'What needs OpenTelemetry is reached by the entry point `hapax/telemetry/opentelemetry` alone.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: path('telemetry/opentelemetry') },
+      to: { path: [path('telemetry/opentelemetry'), '@opentelemetry/'] },
     },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {

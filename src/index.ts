@@ -30,6 +30,8 @@ export {
 export type { Passed } from './effects/watch.js'
 export { type EffectWorker, effectWorker } from './effects/worker.js'
 export type { EffectWorkerOptions } from './effects/worker-options.js'
+export { type Anchor, type BrokenChain, type VerifiedLog, verified } from './engine/audit-chain.js'
+export type * from './engine/audit-store.js'
 export type * from './engine/call-store.js'
 export type { OpaqueReason } from './engine/canonical/canonical.js'
 export type { Asking, Chores, Heard } from './engine/chores.js'
@@ -57,12 +59,15 @@ export type { Guarded } from './engine/guarded.js'
 export type * from './engine/inbox-store.js'
 export { type IdempotencyKey, type KeyRules, keyFormats, keyOf } from './engine/key.js'
 export type { Limiter, Rate } from './engine/limiter.js'
+export type { Counted, CountedDoubts, Measured, MeasuredEffects } from './engine/measured.js'
+export type { Operating, Settled, Word } from './engine/operating.js'
 export type { Operation, OperationOptions, OperationReply } from './engine/operation.js'
 export type { Answered, Outcome } from './engine/outcome.js'
 export type { Accepted, Done, Jsonified } from './engine/plain.js'
 export type { Concurrency, FailureKind, FailureMeaning, OnError, Policy, PolicyOptions } from './engine/policy.js'
 export type { QuotaOptions } from './engine/quotas.js'
 export type { Answer, Claim, Evidence, KeptEvidence, RecordName, StoredAnswer, StoredRecord } from './engine/record.js'
+export type { CachedReplay, KeptReplay, ReplayCache, ReplayCacheOptions } from './engine/replay-cache.js'
 export { type Item, type ItemResult, runEach } from './engine/run-each.js'
 export { type Scope, type ScopeParts, scopeOf, scopeParts } from './engine/scope.js'
 export type { EncryptionOptions } from './engine/sealing.js'
@@ -105,15 +110,18 @@ export { type Clock, systemClock } from './kernel/clock.js'
 export type { Duration } from './kernel/duration.js'
 export { catalogue, type ErrorCode, type Fault, HapaxError, isHapaxError } from './kernel/errors.js'
 export {
+  type Detail,
   type EffectSubject,
   type EventName,
   type Events,
   eventNames,
   type Listener,
   type Subject,
+  type Tallied,
 } from './kernel/events.js'
 export { defaults, limits } from './kernel/limits.js'
 export type { Log, LogEntry } from './kernel/log.js'
+export type { Trace, TraceAbout, TraceEnd, Tracing } from './kernel/tracing.js'
 export type { EffectServiceOptions } from './workers/effect-services.js'
 export type { WorkersHost } from './workers/host.js'
 export {

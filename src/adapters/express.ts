@@ -4,6 +4,7 @@ import {
   type Engine,
   type Exchange,
   handle,
+  marked,
   type OperationRouteOptions,
   type Reply,
   type RouteOptions,
@@ -58,7 +59,7 @@ export function guard<Tx>(
 ): (request: Request, response: Response, next: NextFunction) => void {
   const route = routeOf(engine, options)
   refuseMissingHandler(route, handler, '(request, response, next) => …')
-  return (request, response, next) => {
+  return marked((request: Request, response: Response, next: NextFunction) => {
     const exchange = exchangeOf(request, response, next, handler ?? nobody)
     const serve = async () => {
       if (route.methods.includes(request.method)) refuseParsedBody(request)
@@ -71,7 +72,7 @@ export function guard<Tx>(
       exchange.letGo()
       next(error)
     })
-  }
+  }, route)
 }
 
 interface ExpressExchange<Tx> extends Exchange<Tx> {

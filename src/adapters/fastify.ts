@@ -14,6 +14,7 @@ import {
   type AnyOperationRoute,
   type Engine,
   handle,
+  marked,
   type OperationRouteOptions,
   type RouteOptions,
   routeOf,
@@ -99,7 +100,8 @@ export function guard<
   refuseMissingHandler(route, guarded?.handler, '{ handler: (request, reply) => … }')
   const { handler = nobody } = guarded as unknown as { handler?: Handler }
 
-  const preParsing: preParsingHookHandler = (request, _reply, payload, done) => {
+  // Fastify prints the names of hooks: by this one an audit of routes knows that a route is guarded.
+  const hapaxGuard: preParsingHookHandler = (request, _reply, payload, done) => {
     if (route.methods.includes(request.method)) {
       // A hook that has unwrapped the body, as those of @fastify/compress do, says so by this: Fastify asks for it.
       const isUnwrapped = payload !== request.raw && 'receivedEncodedLength' in payload
@@ -117,6 +119,9 @@ export function guard<
     return handler.call(request.server, request, reply)
   }
 
-  const own = { preParsing: [preParsing, ...[guarded.preParsing ?? []].flat()], handler: guarding }
+  const own = {
+    preParsing: [hapaxGuard, ...[guarded.preParsing ?? []].flat()],
+    handler: marked(guarding, route),
+  }
   return { ...guarded, ...own } as unknown as FastifyRoute<G, S> & Typed<G, S>
 }

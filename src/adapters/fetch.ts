@@ -3,6 +3,7 @@ import {
   type Engine,
   type Exchange,
   handle,
+  marked,
   type OperationRouteOptions,
   type Reply,
   type RouteOptions,
@@ -79,13 +80,13 @@ export function guard<Tx, Given extends Request, Context extends unknown[]>(
   const route = routeOf(engine, options)
   refuseMissingHandler(route, handler, '(request, work) => Response')
   const scope = options.scope as ContextOptions<Given, Context>['scope']
-  return async (request, ...context) => {
+  return marked(async (request: Given, ...context: Context) => {
     if (route.methods.includes(request.method) && isRead(request)) throw readBefore(route.policy.name)
     const run = (work: Work<Tx>) => (handler ?? nobody)(request, work, ...context)
     const scoped = { ...route, scope: (request: Given) => scope(request, ...context) }
     const handled = await handle(engine, exchangeOf(request, run), scoped, request)
     return handled.kind === 'reply' ? responseOf(handled.reply) : run(handled.work)
-  }
+  }, route)
 }
 
 function exchangeOf<Tx>(request: Request, run: (work: Work<Tx>) => Response | Promise<Response>): Exchange<Tx> {

@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander'
+import { isRefused } from '../admin/refused.js'
 import { isHapaxError } from '../kernel/errors.js'
 import { isNothingCompared, isUsage } from './usage.js'
 
@@ -9,7 +10,7 @@ export const exitCodes = { done: 0, failed: 1, usage: 2, nothingCompared: 3 } as
 export function reportFailure(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   const message = error instanceof Error ? error.message : String(error)
-  const code = isHapaxError(error) ? ` (${error.code})` : ''
+  const code = isHapaxError(error) || isRefused(error) ? ` (${error.code})` : ''
   console.error(`hapax: ${message.replaceAll(/\s+/g, ' ')}${code}`)
   if (isNothingCompared(error)) return exitCodes.nothingCompared
   return isUsage(error) || isHapaxError(error, 'store_unknown') ? exitCodes.usage : exitCodes.failed

@@ -1,12 +1,20 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addAudit } from './audit.js'
+import { addCompletion } from './completion.js'
+import { addDead } from './dead.js'
 import { addDoctor } from './doctor.js'
-import { addEffects } from './effects.js'
 import { exitCodes, reportFailure } from './exit.js'
+import { addKeys } from './keys.js'
 import { addMigrate } from './migrate.js'
+import { addPurge } from './purge.js'
+import { addReap } from './reap.js'
 import { addReconcile } from './reconcile.js'
 import { addRights } from './rights.js'
+import { addRoutesAudit } from './routes.js'
+import { addStats } from './stats.js'
+import { addUnknown } from './unknown.js'
 import { addWork } from './work.js'
 
 /** The command `hapax`. Each subcommand has a file of its own. */
@@ -16,7 +24,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 }
 
 const program = new Command('hapax')
-  .description('Looks after the databases of Hapax.')
+  .description('Looks after idempotency keys, and the databases that they are in.')
   .version(version, '-V, --version', 'print the version and exit')
   .helpOption('-h, --help', 'print this help and exit')
   .configureOutput({
@@ -39,7 +47,15 @@ addDoctor(program)
 addRights(program)
 addWork(program)
 addReconcile(program)
-addEffects(program)
+addReap(program)
+addKeys(program)
+addUnknown(program)
+addDead(program)
+addPurge(program)
+addStats(program)
+addRoutesAudit(program)
+addAudit(program)
+addCompletion(program)
 
 try {
   await program.parseAsync()

@@ -1,16 +1,13 @@
 import type { Command } from 'commander'
 import { agree } from '../workers/ledger.js'
-import { workOnce } from '../workers/workers.js'
 import { engineArgument, type OpenEngine, withEngine } from './engine.js'
 import { exitCodes, thenExit } from './exit.js'
 import { type ComparisonFlags, comparison } from './ledger-comparison.js'
 import { testifiedIn, testifyAll } from './ledger-testimony.js'
 import { ledgerText } from './ledger-text.js'
-import { usage } from './usage.js'
 
 const examples = `
 Examples:
-  hapax reconcile ./dist/hapax.js                             look at all doubts whose time has come, now
   hapax reconcile ./dist/hapax.js --ledger day.csv            compare with what the provider says it has done
   hapax reconcile postgres://hapax_serving@db/app --ledger day.jsonl --since 2026-02-28 --until 2026-03-01
   hapax reconcile ./dist/hapax.js --ledger day.csv --landed settled,captured --operations rides.create
@@ -21,12 +18,12 @@ are any id, amount, status, at. Up to two million keys are held at once, some 30
 windows. What is younger than an hour (--settle) is not judged: it may be on its way. Where there are statuses, --testify
 needs --landed. Of ours only what began between --since and --until is read, and what the ledger names.
 
-Exit codes: 0 both sides agree, or the pass is done; 1 they do not, or it failed; 2 wrong usage; 3 nothing was compared: the
+Exit codes: 0 both sides agree; 1 they do not, or it failed; 2 wrong usage; 3 nothing was compared: the
 ledger is empty, or nothing of either side lies in the window.`
 
 interface ReconcileFlags extends ComparisonFlags {
   readonly schema?: string
-  readonly ledger?: string
+  readonly ledger: string
   readonly json?: boolean
 }
 
@@ -34,10 +31,10 @@ interface ReconcileFlags extends ComparisonFlags {
 export function addReconcile(program: Command): void {
   program
     .command('reconcile')
-    .description('find out about doubts now, or compare with the ledger of a provider')
+    .description('compare with the ledger of a provider; hapax unknown reconcile asks providers')
     .argument('<engine>', engineArgument)
     .option('--schema <name>', 'the schema in PostgreSQL, with a database (default: hapax)')
-    .option('--ledger <file>', 'compare with this ledger, in both directions')
+    .requiredOption('--ledger <file>', 'compare with this ledger, in both directions')
     .option('--since <time>', 'judge only what began from then on')
     .option('--until <time>', 'judge only what began before then')
     .option('--settle <duration>', 'judge nothing that is younger (default: 1h)')
@@ -47,24 +44,8 @@ export function addReconcile(program: Command): void {
     .option('--json', 'print one JSON object instead of text')
     .addHelpText('after', examples)
     .action(async (given: string, flags: ReconcileFlags) => {
-      const { ledger } = flags
-      if (ledger === undefined) refuseWithoutLedger(flags)
-      await thenExit(() =>
-        withEngine(given, flags.schema, (open) =>
-          ledger === undefined ? reconcile(open) : compare(open, ledger, flags),
-        ),
-      )
+      await thenExit(() => withEngine(given, flags.schema, (open) => compare(open, flags.ledger, flags)))
     })
-}
-
-async function reconcile({ hapax, kind }: OpenEngine): Promise<void> {
-  if (kind === 'database') throw usage('To ask providers takes the code of the application: give its module.')
-  const off = { sweeper: 'off', resumer: 'off', effects: 'off', reaper: 'off' } as const
-  for (const one of await workOnce({ hapax, ...off })) {
-    if ('error' in one) throw one.error
-    const counts = Object.entries(one.did).map(([what, count]) => `${count} ${what.replaceAll('_', ' ')}`)
-    console.log(`${one.name}: ${counts.length === 0 ? 'nothing to look at' : counts.join(', ')}`)
-  }
 }
 
 async function compare({ hapax }: OpenEngine, ledger: string, flags: ReconcileFlags): Promise<void> {
@@ -74,9 +55,4 @@ async function compare({ hapax }: OpenEngine, ledger: string, flags: ReconcileFl
   const json = () => JSON.stringify({ agree: agree(report), ...counted, ...report })
   console.log(flags.json ? json() : ledgerText(report, testified).join('\n'))
   if (!agree(report)) process.exitCode = exitCodes.failed
-}
-
-function refuseWithoutLedger(flags: ReconcileFlags): void {
-  for (const flag of ['since', 'until', 'settle', 'landed', 'operations', 'testify', 'json'] as const)
-    if (flags[flag] !== undefined) throw usage(`--${flag} goes with --ledger.`)
 }

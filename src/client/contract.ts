@@ -1,5 +1,6 @@
 /** The entry point `hapax/client/contract`: what a client learns from what an API publishes. */
 import type { Duration } from '../kernel/duration-text.js'
+import { hasVariety } from '../kernel/variety.js'
 import { ClientError } from './errors.js'
 
 /** Of what `contractOf` publishes, what a client goes by. */
@@ -11,6 +12,7 @@ export interface PublishedContract {
       readonly syntax: string
       readonly max_length: number
       readonly min_length: number
+      readonly min_variety?: number
       readonly format?: { readonly pattern: string; readonly flags: string }
     }
     readonly retention: { readonly ms: number | null }
@@ -36,10 +38,10 @@ export interface ContractOptions {
 export function contractOptions({ routes }: PublishedContract, name: string, makeKey: () => string): ContractOptions {
   const route = routes.find((route) => route.name === name)
   if (route === undefined) throw new ClientError('options_invalid', `The contract has no route "${name}".`)
-  const { header, syntax, min_length, max_length, format } = route.key
+  const { header, syntax, min_length, max_length, min_variety = 1, format } = route.key
   const key = makeKey()
   const fits = format === undefined || new RegExp(format.pattern, format.flags).test(key)
-  if (key.length < min_length || key.length > max_length || !fits)
+  if (key.length < min_length || key.length > max_length || !hasVariety(key, min_variety) || !fits)
     throw new ClientError('options_invalid', `"${name}" takes no key as makeKey makes them; see its contract.`)
   const { ms } = route.retention
   return {

@@ -39,6 +39,8 @@ export interface RouteContract {
     readonly text: string
     readonly min_length: number
     readonly max_length: number
+    /** The least number of different characters. */
+    readonly min_variety?: number
     /** A regular expression as text, with its flags. */
     readonly format?: { readonly pattern: string; readonly flags: string }
   }

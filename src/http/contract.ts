@@ -64,6 +64,11 @@ interface Published {
 /** Where guards are made anew for each request, so many are kept until equal ones are dropped. */
 const mostUnread = 64
 
+/** The same engine, whose routes are in nobody's contract: what operators use is no business of clients. */
+export function unpublished<E extends object>(engine: E): E {
+  return { ...engine, [guards]: undefined }
+}
+
 /** Enters a route into the contract of its engine. */
 export function publish<R extends PublishedRoute>(engine: object, route: R, options: PublishedOptions): R {
   refuseUnusableDocs(route.profile, route.policy.name)

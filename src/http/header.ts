@@ -18,7 +18,7 @@ export interface KeyHeaderRules extends KeyRules {
 
 /** Rules that no key could pass, or that promise more than there is room for, are found at start. */
 export function checkedKeyRules<Rules extends KeyHeaderRules>(rules: Rules, where: string): Rules {
-  const { syntax = 'lenient', minLength = 1, maxLength = limits.keyLength, format } = rules
+  const { syntax = 'lenient', minLength = 1, maxLength = limits.keyLength, minVariety = 1, format } = rules
   const refuse = (message: string): never => {
     throw new HapaxError('policy_invalid', `${where}: ${message}`)
   }
@@ -27,6 +27,8 @@ export function checkedKeyRules<Rules extends KeyHeaderRules>(rules: Rules, wher
     refuse(`maxLength of a key is ${maxLength}; give a whole number from 1 to ${limits.keyLength}.`)
   if (!Number.isSafeInteger(minLength) || minLength < 1 || minLength > maxLength)
     refuse(`minLength of a key is ${minLength}, so no key can pass; give a whole number from 1 to ${maxLength}.`)
+  if (!Number.isSafeInteger(minVariety) || minVariety < 1 || minVariety > maxLength)
+    refuse(`minVariety of a key is ${minVariety}, so no key can pass; give a whole number from 1 to ${maxLength}.`)
   if (format !== undefined && !(format instanceof RegExp))
     refuse('format of a key is no regular expression; give keyFormats.uuid, or an anchored pattern of your own.')
   return rules

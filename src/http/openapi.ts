@@ -79,7 +79,8 @@ interface Made {
 
 function parametersOf({ parameters }: Made, { key, compared, freshness }: RouteContract): Reference[] {
   const format = key.format === undefined ? '' : ` It matches /${key.format.pattern}/${key.format.flags}.`
-  const about = `Made once per operation, before the first attempt, and sent with every retry. ${key.text}${format}`
+  const variety = key.min_variety === undefined ? '' : ` It has at least ${key.min_variety} different characters.`
+  const about = `Made once per operation, before the first attempt, and sent with every retry. ${key.text}${variety}${format}`
   const { header: name, required } = key
   const keyHeader = { name, in: 'header', required, description: about, schema: keySchema(key) }
   const others = [compared, freshness].flatMap((rule) => {

@@ -10,6 +10,7 @@ export { tooLarge } from './content-encoding.js'
 export { handle } from './door.js'
 export { refuseEventStream } from './event-stream.js'
 export type { Exchange, Handled, Reply } from './exchange.js'
+export { guardMark, marked } from './guard-mark.js'
 export {
   type AnyOperationRoute,
   type GuardedMethod,

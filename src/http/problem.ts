@@ -10,7 +10,15 @@ export function problemReply(error: HapaxError, profile: Profile): Reply {
   const status = statusIn(profile, code)
   const retryAfterSeconds = retryable ? Math.max(1, Math.ceil(retryAfterMs / 1_000)) : undefined
   const detail = status < 500 ? error.message : retryable ? again : ours
-  const facts: ProblemFacts = { ...factsOf(profile, code), detail, retryable, retryAfterSeconds }
+  const facts: ProblemFacts = {
+    code,
+    type: `${errorsPlace(profile)}#${code}`,
+    status,
+    title: catalogue[code].summary,
+    detail,
+    retryable,
+    retryAfterSeconds,
+  }
   const { mediaType, body, headers = [] } = profile.problem(facts)
   return {
     status,
@@ -28,12 +36,6 @@ export function problemReply(error: HapaxError, profile: Profile): Reply {
 /** The status of a code under a profile. */
 export function statusIn({ statuses }: Profile, code: ErrorCode): number {
   return statuses[code] ?? statusOf(code, catalogue[code].fault)
-}
-
-/** What is the same of every problem of one code. */
-function factsOf(profile: Profile, code: ErrorCode): Pick<ProblemFacts, 'code' | 'type' | 'status' | 'title'> {
-  const type = `${errorsPlace(profile)}#${code}`
-  return { code, type, status: statusIn(profile, code), title: catalogue[code].summary }
 }
 
 export function errorsPlace({ docs }: Profile): string {

@@ -58,9 +58,10 @@ export function refuseUnusableDocs({ name, docs }: Profile, route: string): void
 }
 
 function keyContract(rules: KeyHeaderRules) {
-  const { syntax = 'lenient', minLength = 1, maxLength = limits.keyLength, format } = rules
+  const { syntax = 'lenient', minLength = 1, maxLength = limits.keyLength, minVariety, format } = rules
   const pattern = format === undefined ? {} : { format: { pattern: format.source, flags: format.flags } }
-  return { syntax, text: texts.syntax[syntax], min_length: minLength, max_length: maxLength, ...pattern }
+  const variety = minVariety === undefined ? {} : { min_variety: minVariety }
+  return { syntax, text: texts.syntax[syntax], min_length: minLength, max_length: maxLength, ...variety, ...pattern }
 }
 
 function comparedBy(strategy: FingerprintStrategy): RouteContract['compared'] {

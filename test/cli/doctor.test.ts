@@ -24,6 +24,8 @@ const migrations = [
   '0006-reaping',
   '0007-turns',
   '0008-fewer-indexes',
+  '0009-traces',
+  '0010-audit',
 ]
 
 const binaries = serverUrl === undefined ? { missing: 'no PostgreSQL' } : await standbyBinaries(serverUrl)
@@ -155,7 +157,7 @@ onPostgres('on a server', (url) => {
       migrations,
     })
     expect(stdout).not.toContain('geheim')
-    expect(run('migrate', url).stdout).toBe('already up to date at version 8\n')
+    expect(run('migrate', url).stdout).toBe('already up to date at version 10\n')
 
     const serving = asRole(url, role)
     const before = run('doctor', serving)

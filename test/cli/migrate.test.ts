@@ -15,10 +15,11 @@ test('hapax migrate creates the file, and the second time finds it up to date', 
   const { path, hapax } = given()
   expect(hapax('migrate', path)).toEqual({
     code: 0,
-    stdout: 'applied 0001-records\napplied 0002-work\napplied 0003-reaping\napplied 0004-turns\n',
+    stdout:
+      'applied 0001-records\napplied 0002-work\napplied 0003-reaping\napplied 0004-turns\napplied 0005-traces\napplied 0006-audit\n',
     stderr: '',
   })
-  expect(hapax('migrate', path)).toEqual({ code: 0, stdout: 'already up to date at version 4\n', stderr: '' })
+  expect(hapax('migrate', path)).toEqual({ code: 0, stdout: 'already up to date at version 6\n', stderr: '' })
   const store = sqliteStore({ path, migrate: 'never' })
   await store.open()
   await store.close()
@@ -28,7 +29,8 @@ test('a dry run says what would be applied and changes nothing', () => {
   const { path, hapax } = given()
   expect(hapax('migrate', path, '--dry-run')).toEqual({
     code: 0,
-    stdout: 'would apply 0001-records\nwould apply 0002-work\nwould apply 0003-reaping\nwould apply 0004-turns\n',
+    stdout:
+      'would apply 0001-records\nwould apply 0002-work\nwould apply 0003-reaping\nwould apply 0004-turns\nwould apply 0005-traces\nwould apply 0006-audit\n',
     stderr: '',
   })
   expect(existsSync(path)).toBe(false)
@@ -41,16 +43,16 @@ test('with --json a script reads one object', () => {
   expect(JSON.parse(stdout)).toEqual({
     database: path,
     from: 0,
-    to: 4,
+    to: 6,
     dryRun: false,
-    migrations: ['0001-records', '0002-work', '0003-reaping', '0004-turns'],
+    migrations: ['0001-records', '0002-work', '0003-reaping', '0004-turns', '0005-traces', '0006-audit'],
   })
 })
 
 test('a database may be named by a path or a URL', () => {
   const { path, hapax } = given()
   expect(hapax('migrate', `sqlite:${path}`).stdout).toBe(
-    'applied 0001-records\napplied 0002-work\napplied 0003-reaping\napplied 0004-turns\n',
+    'applied 0001-records\napplied 0002-work\napplied 0003-reaping\napplied 0004-turns\napplied 0005-traces\napplied 0006-audit\n',
   )
   for (const name of [
     path,
@@ -61,7 +63,7 @@ test('a database may be named by a path or a URL', () => {
     'file:hapax.db',
     pathToFileURL(path).href,
   ]) {
-    expect(hapax('migrate', name)).toEqual({ code: 0, stdout: 'already up to date at version 4\n', stderr: '' })
+    expect(hapax('migrate', name)).toEqual({ code: 0, stdout: 'already up to date at version 6\n', stderr: '' })
   }
 })
 

@@ -64,7 +64,7 @@ test.each([
   [['work', 'a.db', '--schema', 'other']],
   [['work', './missing.mjs']],
   [['work', './empty.mjs']],
-  [['reconcile', 'a.db']],
+  [['unknown', 'reconcile', 'a.db', '--why', 'x']],
   [['reconcile', './hapax.mjs', '--testify']],
   [['reconcile', './hapax.mjs', '--ledger', 'missing.csv']],
   [['reconcile', './hapax.mjs', '--ledger', '.']],

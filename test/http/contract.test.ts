@@ -54,7 +54,7 @@ describe('the contract of an engine', () => {
     const route = published({
       key: 'optional',
       methods: ['PUT', 'DELETE'],
-      keyRules: { syntax: 'string', minLength: 20, maxLength: 64, format: keyFormats.ulid },
+      keyRules: { syntax: 'string', minLength: 20, maxLength: 64, minVariety: 8, format: keyFormats.ulid },
       retention: 'forever',
       tombstone: '90d',
       concurrency: 'wait',
@@ -76,6 +76,7 @@ describe('the contract of an engine', () => {
         syntax: 'string',
         min_length: 20,
         max_length: 64,
+        min_variety: 8,
         format: { pattern: keyFormats.ulid.source, flags: 'i' },
       },
       retention: { ms: null, text: 'forever' },

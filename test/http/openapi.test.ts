@@ -207,6 +207,13 @@ describe('the schema of a key', () => {
     expect(schema).toEqual({ type: 'string', minLength: 16, maxLength: 20, pattern: '^[a-z]+$' })
   })
 
+  test('leaves the variety of a key, which no schema can count, to the description', () => {
+    const { parameters } = openApiOf(given({ keyRules: { minVariety: 8 } })).components
+    expect(parameters['Idempotency-Key']).toMatchObject({
+      description: expect.stringContaining('8 different characters'),
+    })
+  })
+
   test('leaves a format with flags, which no schema can hold, to the description', () => {
     const { parameters } = openApiOf(given({ keyRules: { syntax: 'raw', format: keyFormats.uuid } })).components
     const { description, schema } = parameters['Idempotency-Key'] as { description: string; schema: Schema }

@@ -29,6 +29,12 @@ const wrong: [what: string, options: object, advice: RegExp][] = [
   ['a shortest key that is longer than the longest', { keyRules: { minLength: 41, maxLength: 40 } }, /1 to 40/],
   ['a longest key that no store has room for', { keyRules: { maxLength: 1_000 } }, /maxLength.* 1000.*1 to 255/],
   ['a length that is no whole number', { keyRules: { maxLength: '40' } }, /maxLength.*whole number/],
+  [
+    'more different characters than a key may have',
+    { keyRules: { minVariety: 41, maxLength: 40 } },
+    /minVariety.* 41.*1 to 40/,
+  ],
+  ['a variety that is no number', { keyRules: { minVariety: 'high' } }, /minVariety.*whole number/],
   ['a syntax that there is not', { keyRules: { syntax: 'quoted' } }, /lenient, string, raw/],
   ['a format that is text', { keyRules: { format: 'uuid' } }, /keyFormats\.uuid/],
   ['the name of a profile', { profile: 'stripe' }, /"stripe".*profiles\.stripe/],

@@ -52,8 +52,9 @@ export const hapax = engine({ store, effects: effects(${definitions}) })\n`
   await workOnce({ hapax: made })
   const states = async () => (await store.effects.list({ limit: 10 })).effects.map(({ state }) => state)
   return {
-    run: (...args: readonly string[]) => hapax(['effects', ...args], directory),
+    run: (...args: readonly string[]) => hapax(['dead', ...args], directory),
     states,
+    directory,
     close: () => made.close(),
   }
 }
@@ -69,37 +70,42 @@ async function onSqlite() {
 }
 
 /** What every database must show. */
-async function shows({ run, states }: Awaited<ReturnType<typeof application>>) {
-  const listed = run('dead', './hapax.mjs')
+async function shows({ run, states, directory }: Awaited<ReturnType<typeof application>>) {
+  const listed = run('list', './hapax.mjs')
   expect(listed).toMatchObject({ code: 0, stderr: '' })
   expect(listed.stdout).toMatch(/^id +kind +scope +age +tries +error +redrive\n1 +receipt.send +acme .* account_closed/)
   expect(listed.stdout).not.toContain('secret')
-  const only = JSON.parse(run('dead', './hapax.mjs', '--kind', 'refund.make', '--json').stdout)
-  expect(only.dead).toMatchObject([{ id: 2, redrive: { kind: 'call' } }, { id: 4 }])
+  const only = JSON.parse(run('list', './hapax.mjs', '--kind', 'refund.make', '--json').stdout)
+  expect(only.items).toMatchObject([{ id: 2, redrive: { kind: 'call' } }, { id: 4 }])
 
-  const shown = run('redrive', './hapax.mjs', '--kind', 'receipt.send')
+  const shown = run('redrive', './hapax.mjs', '--kind', 'receipt.send', '--why', 'try')
   expect(shown).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/2 can be redriven\. Nothing was changed: add --yes\.\n$/),
+    stdout: expect.stringMatching(/2 can be redriven\.\n$/),
   })
   expect(await states()).toEqual(['dead', 'dead', 'dead', 'dead'])
-  const done = run('redrive', './hapax.mjs', '1', '99', '--yes')
+  const done = run('redrive', './hapax.mjs', '1', '99', '--yes', '--why', 'try')
   expect(done).toMatchObject({
     code: 1,
     stdout: expect.stringMatching(/Not dead, or not there: 99\.\n1 redriven\.\n$/),
   })
   expect(await states()).toEqual(['ready', 'dead', 'dead', 'dead'])
 
-  expect(run('discard', './hapax.mjs', '2', '--why', 'by hand').stdout).toMatch(
-    /1 can be discarded\. Nothing was changed/,
-  )
+  expect(run('discard', './hapax.mjs', '2', '--why', 'by hand').stdout).toMatch(/1 can be discarded\./)
   expect((await states())[1]).toBe('dead')
   expect(run('discard', './hapax.mjs', '2', '--why', 'by hand', '--yes')).toMatchObject({ code: 0 })
   expect(await states()).toEqual(['ready', 'discarded', 'dead', 'dead'])
+  const { items } = JSON.parse(hapax(['audit', 'list', './hapax.mjs', '--json'], directory).stdout)
+  expect(items).toMatchObject([
+    { sequence: 2, action: 'discard', subject: 'effect:2', why: 'by hand', after: { state: 'discarded' } },
+    { sequence: 1, action: 'redrive', subject: 'effect:1', before: { state: 'dead' }, after: { state: 'ready' } },
+  ])
 }
 
-describe('hapax effects', () => {
-  test('lists, redrives and discards dead effects, and shows first what it would do', { timeout: 60_000 }, async () => {
+describe('hapax dead', () => {
+  test('lists, redrives and discards dead effects, and shows first what it would do', {
+    timeout: 120_000,
+  }, async () => {
     const app = await onSqlite()
     await shows(app)
     await app.close()
@@ -107,28 +113,33 @@ describe('hapax effects', () => {
 
   test('needs the code of the application to redrive, and only a database to look and to discard', async () => {
     const { run, path, states, close } = await onSqlite()
-    expect(run('redrive', path, '1', '--yes')).toMatchObject({
+    expect(run('redrive', path, '1', '--yes', '--why', 'try')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('give its module'),
     })
-    expect(run('dead', path).stdout).toMatch(/refused: its kind is not\s+known here/)
-    expect(run('discard', path, '1', '--why', 'by hand', '--yes', '--json').stdout).toBe(
-      '{"discarded":[1],"notDead":[]}\n',
-    )
+    expect(run('list', path).stdout).toMatch(/refused: its kind is not\s+known here/)
+    expect(JSON.parse(run('discard', path, '1', '--why', 'by hand', '--yes', '--json').stdout)).toMatchObject({
+      changed: true,
+      effects: [{ id: 1, changed: true }],
+      not_dead: [],
+    })
     expect(await states()).toEqual(['discarded', 'dead', 'dead', 'dead'])
     await close()
   })
 
   test.each([
-    ['nothing to redrive', ['redrive', 'a.db'], 'Say which: give ids, or --kind.'],
-    ['a preview that is done', ['redrive', 'a.db', '1', '--preview', '--yes'], '--preview changes nothing'],
-    ['what may run twice without its name', ['redrive', 'a.db', '--kind', 'a', '--may-run-twice'], 'goes with ids'],
-    ['no id', ['redrive', 'a.db', 'one'], '"one" is no id of an effect'],
+    ['nothing to redrive', ['redrive', 'a.db', '--why', 'try'], 'Say which: give ids, or --kind.'],
+    [
+      'what may run twice without its name',
+      ['redrive', 'a.db', '--kind', 'a', '--may-run-twice', '--why', 'try'],
+      'goes with ids',
+    ],
+    ['no id', ['redrive', 'a.db', 'one', '--why', 'try'], '"one" is no id of an effect'],
     ['no reason', ['discard', 'a.db', '1'], "required option '--why <text>' not specified"],
     ['an empty reason', ['discard', 'a.db', '1', '--why', ' ', '--yes'], '--why is empty'],
     ['an empty reason, to look at', ['discard', 'a.db', '1', '--why', ''], '--why is empty'],
   ])('refuses %s as wrong usage', (_, args, message) => {
-    expect(hapax(['effects', ...args], tmpdir())).toMatchObject({
+    expect(hapax(['dead', ...args], tmpdir())).toMatchObject({
       code: 2,
       stdout: '',
       stderr: expect.stringContaining(message),
@@ -136,8 +147,10 @@ describe('hapax effects', () => {
   })
 })
 
-onPostgres('hapax effects on PostgreSQL', (url) => {
-  test('lists, redrives and discards dead effects, and shows first what it would do', { timeout: 60_000 }, async () => {
+onPostgres('hapax dead on PostgreSQL', (url) => {
+  test('lists, redrives and discards dead effects, and shows first what it would do', {
+    timeout: 120_000,
+  }, async () => {
     const fresh = await schemaOfTest(url)
     const text = `import pg from '${root}node_modules/pg/lib/index.js'
 import { postgresStore } from '${root}dist/stores/postgres/index.js'

@@ -1,0 +1,194 @@
+import { guard } from '../adapters/fetch.js'
+import type { Engine } from '../engine/engine.js'
+import { unpublished } from '../http/contract.js'
+import { isHapaxError } from '../kernel/errors.js'
+import { adminBounds } from '../kernel/limits.js'
+import { type Admin, type AdminOptions, admin } from './admin.js'
+import { type Authorize, ensure, type Operator } from './authorize.js'
+import { type Endpoint, endpoints } from './endpoints.js'
+import { type Given, read } from './fields.js'
+import { describeApi } from './openapi.js'
+import { isRefused, Refused, refusals } from './refused.js'
+import { eventStreams } from './stream.js'
+
+export interface AdminApiOptions<Tx> extends AdminOptions<Tx> {
+  /** Without it nobody is let in. */
+  readonly authorize?: Authorize
+  /** Where it is mounted, such as `'/admin'`. Default: at the root. */
+  readonly path?: string
+  /** `'read-only'` refuses every write, whoever asks. Default `'read-write'`. */
+  readonly mode?: 'read-write' | 'read-only'
+}
+
+export interface AdminApi {
+  (request: Request): Promise<Response>
+  /** Ends the streams of events, and stops listening to the engine. */
+  close(): void
+}
+
+/**
+ * What operators do, as an HTTP API: a function from a Request to a Response, for whatever serves those. It is described at
+ * `/openapi.json`. Every write needs a reason and an Idempotency-Key, and is written down in the audit log.
+ *
+ * @example
+ * const api = adminApi({ hapax, path: '/admin', authorize: (request) => operatorOf(request) })
+ */
+export function adminApi<Tx>(options: AdminApiOptions<Tx>): AdminApi {
+  const { hapax, authorize, path = '', mode = 'read-write' } = options
+  const actions = admin(options)
+  const streams = eventStreams(hapax.events, hapax.clock)
+  const operators = new WeakMap<Request, Operator>()
+  const writes = new Map(
+    endpoints
+      .filter(({ does }) => does === 'write')
+      .map((endpoint) => [endpoint, guarded(hapax, endpoint, actions, operators)]),
+  )
+
+  async function operatorOf(request: Request): Promise<Operator> {
+    if (authorize === undefined) throw new Refused('closed')
+    const operator = await authorize(request)
+    if (operator === undefined) throw new Refused('unauthorized')
+    return operator
+  }
+
+  async function answer(request: Request): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url)
+    const operator = await operatorOf(request)
+    const place = pathname.startsWith(path) ? pathname.slice(path.length) : ''
+    if (request.method === 'GET' && place === '/openapi.json') return json(200, describeApi(path))
+    if (request.method === 'GET' && place === '/events') {
+      const tenants = operator.may.read
+      if (tenants === undefined) throw new Refused('forbidden', 'You may not read here.')
+      return streams.open(request.signal, tenants)
+    }
+    const here = endpoints.filter((endpoint) => endpoint.path === place)
+    const endpoint = here.find(({ method }) => method === request.method)
+    if (endpoint === undefined) throw new Refused(here.length === 0 ? 'not_found' : 'method_not_allowed')
+    if (endpoint.does === 'read') return json(200, await shown(endpoint, request, searchParams, operator))
+    refuseWrite(request, mode)
+    operators.set(request, operator)
+    const write = writes.get(endpoint)
+    if (write === undefined) throw new Refused('not_found')
+    return write(request)
+  }
+
+  async function shown(
+    endpoint: Endpoint,
+    request: Request,
+    asked: URLSearchParams,
+    operator: Operator,
+  ): Promise<unknown> {
+    if (operator.may[endpoint.permission] === undefined) ensure(operator, endpoint.permission, undefined)
+    const given = endpoint.method === 'GET' ? Object.fromEntries(asked) : await bodyOf(request)
+    return endpoint.run(actions, read(endpoint.query ?? endpoint.body ?? {}, given), operator)
+  }
+
+  const api = async (request: Request): Promise<Response> => {
+    try {
+      return await answer(request)
+    } catch (error) {
+      return problem(error)
+    }
+  }
+  return Object.assign(api, {
+    close() {
+      streams.close()
+      actions.close()
+    },
+  })
+}
+
+/** A write goes through the same door as any guarded request: what is sent twice is done once. */
+function guarded<Tx>(hapax: Engine<Tx>, endpoint: Endpoint, actions: Admin, operators: WeakMap<Request, Operator>) {
+  const route = {
+    name: `admin${endpoint.path.replaceAll('/', '.')}`,
+    scope: (request: Request) => ({ tenant: adminTenant, principal: operators.get(request)?.who ?? 'nobody' }),
+    retention: adminBounds.retention,
+    // Whatever it did is in the audit log, with its commit: it is judged anew, and refused if it was done.
+    onCrash: 'retry',
+  } as const
+  return guard(unpublished(hapax), route, async (request: Request): Promise<Response> => {
+    const operator = operators.get(request)
+    if (operator === undefined) return problem(new Refused('unauthorized'))
+    try {
+      if (operator.may[endpoint.permission] === undefined) ensure(operator, endpoint.permission, undefined)
+      const given = read(endpoint.body ?? {}, await bodyOf(request))
+      return json(200, await endpoint.run(actions, given, operator))
+    } catch (error) {
+      if (isRefused(error)) return problem(error)
+      throw error
+    }
+  })
+}
+
+/** Whose keys the writes of operators are. */
+const adminTenant = 'hapax.admin'
+
+/**
+ * A page of another site can have a browser send a request with all that it knows its user by. Browsers say so; what is no
+ * browser does not. A form cannot send JSON without asking first.
+ */
+function refuseWrite(request: Request, mode: AdminApiOptions<unknown>['mode']): void {
+  if (mode === 'read-only') throw new Refused('read_only')
+  const site = request.headers.get('sec-fetch-site')
+  if (site !== null && site !== 'same-origin') throw new Refused('cross_site')
+  refuseOtherMedia(request)
+}
+
+function refuseOtherMedia(request: Request): void {
+  const type = request.headers.get('content-type') ?? ''
+  if (!/^application\/json\s*(;|$)/i.test(type))
+    throw new Refused('media_type', 'Send a JSON object, with its Content-Type.')
+}
+
+async function bodyOf(request: Request): Promise<Given> {
+  refuseOtherMedia(request)
+  const text = await request.text()
+  if (text.length > adminBounds.bodyBytes) throw new Refused('invalid', 'The body is too long.')
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Given
+  } catch {
+    // Told below.
+  }
+  throw new Refused('invalid', 'The body is no JSON object.')
+}
+
+function json(status: number, value: unknown): Response {
+  return Response.json(value, { status, headers: quiet })
+}
+
+const quiet = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
+
+function problem(error: unknown): Response {
+  if (isRefused(error)) {
+    const { code, status, message, retryAfterMs } = error
+    const retryAfter = retryAfterMs === undefined ? undefined : Math.ceil(retryAfterMs / 1_000)
+    const body = {
+      type: 'about:blank',
+      title: refusals[code].title,
+      status,
+      code,
+      detail: message,
+      retryable: retryAfter !== undefined,
+      ...(retryAfter !== undefined && { retry_after: retryAfter }),
+    }
+    return problemJson(status, body, retryAfter)
+  }
+  if (isHapaxError(error)) {
+    const { code, message, retryable } = error
+    const status = error.fault === 'store' || error.fault === 'operator' ? 503 : 400
+    return problemJson(status, { type: 'about:blank', title: message, status, code, retryable })
+  }
+  throw error
+}
+
+function problemJson(status: number, body: object, retryAfter?: number): Response {
+  const headers = {
+    ...quiet,
+    'Content-Type': 'application/problem+json',
+    ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+    ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }),
+  }
+  return new Response(JSON.stringify(body), { status, headers })
+}

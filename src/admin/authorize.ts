@@ -1,0 +1,31 @@
+import type { Awaitable } from '../kernel/awaitable.js'
+import { Refused } from './refused.js'
+
+/** What there is to be permitted. */
+export const permissions = ['read', 'settle', 'reconcile', 'redrive', 'discard', 'purge', 'audit'] as const
+
+export type Permission = (typeof permissions)[number]
+
+/** Who asks, and what he may do, in every tenant or in some. What is not named is not permitted. */
+export interface Operator {
+  /** As the audit log names him: `ann@example.com`. */
+  readonly who: string
+  readonly may: Readonly<Partial<Record<Permission, 'every tenant' | readonly string[]>>>
+}
+
+/** Says who makes a request, by whatever the application knows callers by; `undefined` is nobody. */
+export type Authorize = (request: Request) => Awaitable<Operator | undefined>
+
+/** Everything, everywhere. */
+export const everything: Operator['may'] = Object.fromEntries(
+  permissions.map((permission) => [permission, 'every tenant']),
+)
+
+/** Without a tenant it is about all of them. */
+export function ensure({ may }: Operator, permission: Permission, tenant: string | undefined): void {
+  const where = may[permission]
+  if (where === 'every tenant') return
+  if (where === undefined) throw new Refused('forbidden', `You may not ${permission} here.`)
+  if (tenant === undefined) throw new Refused('forbidden', `You may ${permission} in some tenants: say in which.`)
+  if (!where.includes(tenant)) throw new Refused('forbidden', `You may not ${permission} in this tenant.`)
+}

@@ -1,0 +1,345 @@
+import { effectStates } from '../engine/effect-store.js'
+import type { Word } from '../engine/operating.js'
+import type { Answer } from '../engine/record.js'
+import { scopeOf, scopeParts } from '../engine/scope.js'
+import { states } from '../engine/state.js'
+import { adminBounds, limits } from '../kernel/limits.js'
+import type { Admin, FindQuery, Named, RedriveQuery } from './admin.js'
+import { ensure, type Operator, type Permission } from './authorize.js'
+import type { Field, Fields, Given } from './fields.js'
+import { Refused } from './refused.js'
+
+/** One thing that the API does. It is served by this, and described by this. */
+export interface Endpoint {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly summary: string
+  readonly permission: Permission
+  /** A write needs a reason and a key, is written down, and is refused where the API only shows. */
+  readonly does: 'read' | 'write'
+  readonly query?: Fields
+  readonly body?: Fields
+  run(admin: Admin, given: Given, operator: Operator): Promise<unknown>
+}
+
+const paging = {
+  limit: { is: 'whole', means: `How many, ${adminBounds.page} unless told.`, most: adminBounds.largestPage },
+  after: { is: 'text', means: 'The next of the page before.' },
+} as const satisfies Fields
+const scope: Field = {
+  is: 'text',
+  means: 'Whose key it is, as a list shows it.',
+  required: true,
+  most: limits.scopeLength,
+}
+const key: Field = { is: 'text', means: 'The idempotency key.', required: true, most: limits.keyLength }
+const reason: Field = {
+  is: 'text',
+  means: 'Why you do this, for the audit log.',
+  required: true,
+  most: limits.whyLength,
+}
+const named = { scope, key }
+
+export const endpoints: readonly Endpoint[] = [
+  {
+    method: 'GET',
+    path: '/records',
+    summary: 'Find records',
+    permission: 'read',
+    does: 'read',
+    query: {
+      tenant: { is: 'text', means: 'In all scopes of this tenant.' },
+      scope: { is: 'text', means: 'In this scope.', most: limits.scopeLength },
+      state: { is: 'word', of: states, means: 'In this state.' },
+      operation: { is: 'text', means: 'Of this route or operation, by its name.' },
+      key: { is: 'text', means: 'With exactly this key.', most: limits.keyLength },
+      key_prefix: { is: 'text', means: 'With a key that begins like this.', most: limits.keyLength },
+      status: { is: 'whole', means: 'Answered with this status.', most: 599 },
+      resource: { is: 'text', means: 'Whose answer leads there by its Location.', most: 2_000 },
+      since: { is: 'time', means: 'Begun from then on.' },
+      until: { is: 'time', means: 'Begun before then.' },
+      order: { is: 'word', of: ['newest', 'oldest'], means: 'Which come first; the newest unless told.' },
+      ...paging,
+    },
+    run: (admin, given, operator) => {
+      const { tenant, key, key_prefix, ...query } = given as Record<string, string>
+      ensure(operator, 'read', tenant ?? (query.scope && tenantIn(query.scope)))
+      if (key !== undefined && key_prefix !== undefined)
+        throw new Refused('invalid', 'Give key or key_prefix, not both.')
+      return admin.find({
+        order: 'newest',
+        ...query,
+        ...(tenant !== undefined && { tenant: scopeOf(tenant) }),
+        ...(key !== undefined && { key: { is: key } }),
+        ...(key_prefix !== undefined && { key: { startsWith: key_prefix } }),
+      } as FindQuery)
+    },
+  },
+  {
+    method: 'GET',
+    path: '/records/story',
+    summary: 'All that is known of one record, as data and as sentences',
+    permission: 'read',
+    does: 'read',
+    query: named,
+    run: (admin, given, operator) => admin.story(nameIn(given, operator, 'read')),
+  },
+  {
+    method: 'POST',
+    path: '/records/settle',
+    summary: 'Settle an unknown outcome by evidence',
+    permission: 'settle',
+    does: 'write',
+    body: {
+      ...named,
+      says: { is: 'word', of: ['landed', 'not_landed', 'completed'], means: 'What you found out.', required: true },
+      evidence: { is: 'text', means: 'On what grounds.', required: true, most: limits.whyLength },
+      result: { is: 'any', means: 'With landed: what the call returned, where its handler needs it.' },
+      answer: { is: 'any', means: 'With completed: { status, headers, body } as the client is to get it.' },
+      reason,
+    },
+    run: (admin, given, operator) =>
+      admin.settle(nameIn(given, operator, 'settle'), wordIn(given), byOf(given, operator)),
+  },
+  {
+    method: 'POST',
+    path: '/records/reconcile',
+    summary: 'Have one unknown outcome looked at now',
+    permission: 'reconcile',
+    does: 'write',
+    body: { ...named, reason },
+    run: (admin, given, operator) => admin.reconcile(byOf(given, operator), nameIn(given, operator, 'reconcile')),
+  },
+  {
+    method: 'POST',
+    path: '/reconcile',
+    summary: 'Look at all unknown outcomes whose time has come',
+    permission: 'reconcile',
+    does: 'write',
+    body: { reason },
+    run(admin, given, operator) {
+      ensure(operator, 'reconcile', undefined)
+      return admin.reconcile(byOf(given, operator))
+    },
+  },
+  {
+    method: 'POST',
+    path: '/records/purge',
+    summary: 'Take an answer away, so that the next request with its key runs',
+    permission: 'purge',
+    does: 'write',
+    body: { ...named, reason },
+    run: (admin, given, operator) => admin.purge(nameIn(given, operator, 'purge'), byOf(given, operator)),
+  },
+  {
+    method: 'GET',
+    path: '/effects',
+    summary: 'Effects, by state and kind',
+    permission: 'read',
+    does: 'read',
+    query: {
+      state: { is: 'word', of: effectStates, means: 'In this state.' },
+      kind: { is: 'text', means: 'Of this kind.' },
+      ...paging,
+    },
+    run(admin, given, operator) {
+      ensure(operator, 'read', undefined)
+      return admin.effects(given as Parameters<Admin['effects']>[0])
+    },
+  },
+  {
+    method: 'GET',
+    path: '/dead-letters',
+    summary: 'Effects that nobody tries any more, and what a redrive would do with each',
+    permission: 'read',
+    does: 'read',
+    query: { kind: { is: 'text', means: 'Of this kind.' }, ...paging },
+    run(admin, given, operator) {
+      ensure(operator, 'read', undefined)
+      return admin.deadLetters(given as Parameters<Admin['deadLetters']>[0])
+    },
+  },
+  {
+    method: 'POST',
+    path: '/dead-letters/preview',
+    summary: 'What a redrive would do',
+    permission: 'read',
+    does: 'read',
+    body: redriveFields(),
+    async run(admin, given, operator) {
+      const query = redriveIn(given)
+      const shown = await admin.previewRedrive(query)
+      ensureEach(operator, 'read', query, shown.effects)
+      return shown
+    },
+  },
+  {
+    method: 'POST',
+    path: '/dead-letters/redrive',
+    summary: 'Have dead effects carried out again, with the same downstream key',
+    permission: 'redrive',
+    does: 'write',
+    body: { ...redriveFields(), reason },
+    async run(admin, given, operator) {
+      const query = redriveIn(given)
+      ensureEach(operator, 'redrive', query, (await admin.previewRedrive(query)).effects)
+      return admin.redrive(query, byOf(given, operator))
+    },
+  },
+  {
+    method: 'POST',
+    path: '/dead-letters/discard',
+    summary: 'End dead effects for good',
+    permission: 'discard',
+    does: 'write',
+    body: { ids: { is: 'ids', means: 'The effects.', required: true }, reason },
+    async run(admin, given, operator) {
+      const ids = given.ids as readonly number[]
+      ensureEach(operator, 'discard', { ids }, (await admin.previewRedrive({ ids })).effects)
+      return admin.discard(ids, byOf(given, operator))
+    },
+  },
+  {
+    method: 'GET',
+    path: '/tenants',
+    summary: 'Tenants, with their rates and quotas',
+    permission: 'read',
+    does: 'read',
+    query: { tenant: { is: 'text', means: 'This one, with what it takes up.' }, ...paging },
+    async run(admin, { tenant, ...page }, operator) {
+      ensure(operator, 'read', tenant as string | undefined)
+      return tenant === undefined ? admin.tenants(page) : { items: [await admin.tenant(tenant as string)] }
+    },
+  },
+  {
+    method: 'GET',
+    path: '/routes',
+    summary: 'Routes that change something, and whether they are guarded',
+    permission: 'read',
+    does: 'read',
+    run: async (admin) => ({ items: await admin.routes() }),
+  },
+  {
+    method: 'GET',
+    path: '/workers',
+    summary: 'The last runs of the workers of this process',
+    permission: 'read',
+    does: 'read',
+    run: async (admin) => ({ items: await admin.workers() }),
+  },
+  {
+    method: 'GET',
+    path: '/health',
+    summary: 'Schema, clock, replication: whether the store is fit to serve',
+    permission: 'read',
+    does: 'read',
+    run: (admin) => admin.health(),
+  },
+  {
+    method: 'GET',
+    path: '/audit',
+    summary: 'What people did',
+    permission: 'audit',
+    does: 'read',
+    query: {
+      scope: { ...scope, required: undefined } as unknown as Field,
+      key: { ...key, required: undefined } as unknown as Field,
+      order: { is: 'word', of: ['newest', 'oldest'], means: 'Which come first; the newest unless told.' },
+      ...paging,
+    },
+    run(admin, { scope, key, ...page }, operator) {
+      const isAbout = scope !== undefined && key !== undefined
+      ensure(operator, 'audit', isAbout ? tenantIn(scope as string) : undefined)
+      const about = isAbout ? { about: { scope: scope as string, key: key as string } } : {}
+      return admin.audit({ order: 'newest', ...page, ...about })
+    },
+  },
+  {
+    method: 'GET',
+    path: '/audit/verify',
+    summary: 'Whether the audit log is as it was written',
+    permission: 'audit',
+    does: 'read',
+    query: {
+      sequence: { is: 'whole', means: 'An entry that somebody has written down elsewhere.' },
+      hash: { is: 'text', means: 'And its hash.' },
+    },
+    run(admin, { sequence, hash }, operator) {
+      ensure(operator, 'audit', undefined)
+      const isAnchored = sequence !== undefined && hash !== undefined
+      return admin.verify(isAnchored ? { sequence: sequence as number, hash: hash as string } : undefined)
+    },
+  },
+]
+
+function redriveFields(): Fields {
+  return {
+    ids: { is: 'ids', means: 'These effects.' },
+    kind: { is: 'text', means: 'All dead ones of this kind.' },
+    acknowledge: { is: 'word', of: ['may_run_twice'], means: 'With ids: though a provider has forgotten the key.' },
+  }
+}
+
+function redriveIn({ ids, kind, acknowledge }: Given): RedriveQuery {
+  return {
+    ...(ids !== undefined && { ids }),
+    ...(kind !== undefined && { kind }),
+    ...(acknowledge !== undefined && { acknowledge }),
+  } as RedriveQuery
+}
+
+/** By their ids each is looked at. Of a kind there may be some of anybody. */
+function ensureEach(
+  operator: Operator,
+  permission: Permission,
+  { ids }: RedriveQuery,
+  effects: readonly { readonly scope: string }[],
+): void {
+  if (ids === undefined) ensure(operator, permission, undefined)
+  else for (const { scope } of effects) ensure(operator, permission, tenantIn(scope))
+}
+
+function nameIn({ scope, key }: Given, operator: Operator, permission: Permission): Named {
+  const name = { scope: String(scope), key: String(key) }
+  ensure(operator, permission, tenantIn(name.scope))
+  return name
+}
+
+function tenantIn(scope: string): string {
+  try {
+    return scopeParts(scope as Parameters<typeof scopeParts>[0]).tenant
+  } catch {
+    throw new Refused('invalid', 'scope is not one that a list shows.')
+  }
+}
+
+function byOf({ reason }: Given, { who }: Operator) {
+  return { who, why: String(reason) }
+}
+
+function wordIn({ says, evidence, result, answer }: Given): Word {
+  const grounds = String(evidence)
+  switch (says) {
+    case 'not_landed':
+      return { says, evidence: grounds }
+    case 'landed':
+      return { says, evidence: grounds, ...(result !== undefined && { result }) }
+    default:
+      return { says: 'completed', evidence: grounds, answer: answerIn(answer) }
+  }
+}
+
+/** An answer as people write it: a body that is a text is sent as it is, any other is JSON. */
+function answerIn(given: unknown): Answer {
+  const { status, headers = {}, body } = (given ?? {}) as { status?: unknown; headers?: unknown; body?: unknown }
+  const isStatus = typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599
+  if (!isStatus)
+    throw new Refused('invalid', 'completed needs an answer: { status, headers, body }, with a status from 200.')
+  const lines = Object.entries(headers as object).map(([name, value]) => [name, String(value)] as const)
+  const hasType = lines.some(([name]) => name.toLowerCase() === 'content-type')
+  if (body === undefined) return { status, headers: lines, body: new Uint8Array() }
+  const isText = typeof body === 'string' && hasType
+  const bytes = new TextEncoder().encode(isText ? body : JSON.stringify(body))
+  return { status, headers: hasType ? lines : [['content-type', 'application/json'], ...lines], body: bytes }
+}

@@ -1,0 +1,23 @@
+/** What operators do with the keys of an engine, as functions and as an HTTP API. */
+export {
+  type Admin,
+  type AdminOptions,
+  admin,
+  type Changed,
+  type DeadLetterView,
+  type Done,
+  type FindQuery,
+  type Listed,
+  type Named,
+  type RedriveQuery,
+} from './admin.js'
+export { type AdminApi, type AdminApiOptions, adminApi } from './api.js'
+export { type Authorize, everything, type Operator, type Permission, permissions } from './authorize.js'
+export type { Health } from './health.js'
+export { isRefused, type RefusalCode, Refused } from './refused.js'
+export { type GuardedRoute, type RouteAuditOptions, routeCollector, routesOf } from './route-audit.js'
+export type { Story } from './story.js'
+export type { Tally } from './tallies.js'
+export type { Rates, TenantRate, TenantView } from './tenants.js'
+export type { AuditView, CallView, EffectView, PlainState, RecordView, SaidView } from './views.js'
+export type { WorkerView } from './worker-watch.js'

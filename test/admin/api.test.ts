@@ -1,0 +1,196 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { engine } from 'hapax'
+import { type AdminApiOptions, adminApi, everything } from 'hapax/admin'
+import { memoryStore } from 'hapax/memory'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { manualClock } from '../support/manual-clock.js'
+
+/** Who may do what, and how a write is kept from harm. */
+
+const ann = { who: 'ann', may: everything } as const
+
+async function site(options: Omit<AdminApiOptions<never>, 'hapax'> = { authorize: () => ann }) {
+  const clock = manualClock()
+  const hapax = engine({ store: memoryStore({ clock }), log: () => {}, clock })
+  const api = adminApi({ hapax, ...options })
+  onTestFinished(() => {
+    api.close()
+    return hapax.close()
+  })
+  const policy = hapax.policy({ name: 'payments.create' })
+  const answered = (scope: string, key: string) => hapax.run({ scope, key, policy }, async () => 'paid')
+  const doubtful = (scope: string, key: string) =>
+    hapax.run({ scope, key, policy }, async (work) => work.doubt('provider_silent')).catch(() => {})
+  const ask = async (path: string, body?: object, headers: Record<string, string> = {}) => {
+    const response = await api(
+      new Request(`http://admin${path}`, {
+        ...(body && { method: 'POST', body: JSON.stringify(body) }),
+        headers: {
+          ...(body && { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() }),
+          ...headers,
+        },
+      }),
+    )
+    return {
+      status: response.status,
+      headers: response.headers,
+      json: (await response.json()) as Record<string, unknown>,
+    }
+  }
+  return { hapax, api, ask, answered, doubtful, clock }
+}
+
+describe('who is let in', () => {
+  test('nobody, where nobody says who may', async () => {
+    const { ask } = await site({})
+    expect(await ask('/records')).toMatchObject({ status: 403, json: { code: 'closed' } })
+    expect(await ask('/openapi.json')).toMatchObject({ status: 403 })
+  })
+
+  test('not a stranger', async () => {
+    const { ask } = await site({ authorize: () => undefined })
+    expect(await ask('/records')).toMatchObject({ status: 401, json: { code: 'unauthorized' } })
+  })
+
+  test('each in his own tenants, for what he may do there, and nothing is changed otherwise', async () => {
+    const may = { read: ['acme'], purge: ['acme'] }
+    const { ask, answered, hapax } = await site({ authorize: () => ({ who: 'ann', may }) })
+    await answered('acme', 'k')
+    await answered('globex', 'k')
+    expect(await ask('/records')).toMatchObject({ status: 403 })
+    expect(await ask('/records?tenant=globex')).toMatchObject({ status: 403 })
+    expect((await ask('/records?tenant=acme')).json.items).toMatchObject([{ scope: 'acme' }])
+    const purge = (scope: string) => ask('/records/purge', { scope, key: 'k', reason: 'a test' })
+    expect(await purge('globex')).toMatchObject({ status: 403, json: { code: 'forbidden' } })
+    expect(await purge('globex;principal=x')).toMatchObject({ status: 403 })
+    expect(await purge('acme')).toMatchObject({ status: 200 })
+    expect((await hapax.operating.list({ limit: 9, state: 'completed', tenant: 'globex' })).records).toHaveLength(1)
+    expect(await ask('/audit')).toMatchObject({ status: 403 })
+  })
+})
+
+describe('a write', () => {
+  const purge = { scope: 'acme', key: 'k', reason: 'a test' }
+
+  test('is refused by an API that only shows, whoever asks', async () => {
+    const { ask, answered } = await site({ authorize: () => ann, mode: 'read-only' })
+    await answered('acme', 'k')
+    expect(await ask('/records/purge', purge)).toMatchObject({ status: 403, json: { code: 'read_only' } })
+    expect((await ask('/records?key=k')).json.items).toMatchObject([{ state: 'completed' }])
+  })
+
+  test('is refused from another site, and from a form', async () => {
+    const { ask, answered } = await site()
+    await answered('acme', 'k')
+    for (const from of ['cross-site', 'same-site', 'none'])
+      expect(await ask('/records/purge', purge, { 'sec-fetch-site': from })).toMatchObject({
+        json: { code: 'cross_site' },
+      })
+    expect(await ask('/records/purge', purge, { 'content-type': 'text/plain' })).toMatchObject({ status: 415 })
+    expect(await ask('/records/purge', purge, { 'sec-fetch-site': 'same-origin' })).toMatchObject({ status: 200 })
+  })
+
+  test('needs a key, a reason, and nothing that is not known', async () => {
+    const { api, ask, answered } = await site()
+    await answered('acme', 'k')
+    const headers = { 'content-type': 'application/json' }
+    const bare = new Request('http://admin/records/purge', { method: 'POST', headers, body: JSON.stringify(purge) })
+    expect(await (await api(bare)).json()).toMatchObject({ code: 'idempotency_key_missing' })
+    expect(await ask('/records/purge', { ...purge, reason: ' ' })).toMatchObject({ status: 400 })
+    expect(await ask('/records/purge', { ...purge, force: true })).toMatchObject({
+      status: 400,
+      json: { code: 'invalid' },
+    })
+  })
+
+  test('is done once, however often it is sent under its key, and written down once', async () => {
+    const { ask, answered } = await site()
+    await answered('acme', 'k')
+    const key = { 'idempotency-key': 'once' }
+    const [first, second] = [await ask('/records/purge', purge, key), await ask('/records/purge', purge, key)]
+    expect(second.json).toEqual(first.json)
+    expect(second.headers.get('idempotent-replayed')).toBe('true')
+    expect((await ask('/audit')).json.items).toHaveLength(1)
+  })
+})
+
+test('a purge takes the answer away, and the next request runs; never what is unknown', async () => {
+  const { ask, answered, doubtful } = await site()
+  expect((await answered('acme', 'k')).replayed).toBe(false)
+  expect((await answered('acme', 'k')).replayed).toBe(true)
+  expect(await ask('/records/purge', { scope: 'acme', key: 'k', reason: 'a wrong answer' })).toMatchObject({
+    status: 200,
+  })
+  expect((await answered('acme', 'k')).replayed).toBe(false)
+  await doubtful('acme', 'd')
+  const refused = await ask('/records/purge', { scope: 'acme', key: 'd', reason: 'a wrong answer' })
+  expect(refused).toMatchObject({ status: 409, json: { code: 'not_completed' } })
+})
+
+test('a doubt is settled with its answer, which a retry gets; not landed counts once a slow holder cannot act', async () => {
+  const { ask, doubtful, answered, clock } = await site()
+  await doubtful('acme', 'd')
+  await doubtful('acme', 'e')
+  const word = { scope: 'acme', evidence: 'seen', reason: 'asked' }
+  const answer = { status: 201, body: 'paid' }
+  expect(await ask('/records/settle', { ...word, key: 'd', says: 'landed' })).toMatchObject({
+    json: { code: 'answer_missing' },
+  })
+  expect(await ask('/records/settle', { ...word, key: 'd', says: 'completed', answer })).toMatchObject({ status: 200 })
+  expect(await answered('acme', 'd')).toMatchObject({ value: 'paid', replayed: true })
+  const early = await ask('/records/settle', { ...word, key: 'e', says: 'not_landed' })
+  expect(early).toMatchObject({ status: 409, json: { code: 'too_early', retryable: true, retry_after: 10 } })
+  await clock.advance(10_000)
+  expect(await ask('/records/settle', { ...word, key: 'e', says: 'not_landed' })).toMatchObject({ status: 200 })
+  expect(await answered('acme', 'e')).toMatchObject({ value: 'paid', replayed: false })
+})
+
+test('a story counts what came back to this process, and tells of mismatches and conflicts', async () => {
+  const { ask, answered, hapax } = await site()
+  const policy = hapax.policy({ name: 'payments.create' })
+  await answered('acme', 'k')
+  await answered('acme', 'k')
+  await hapax.run({ scope: 'acme', key: 'k', input: 'another', policy }, async () => 1).catch(() => {})
+  const { json } = await ask('/records/story?scope=acme&key=k')
+  expect(json.counts).toMatchObject({ replays: 1, mismatches: 1, conflicts: 0 })
+})
+
+test('events are streamed, those of other tenants are not, and a listener that goes is forgotten', async () => {
+  const { api, answered, hapax } = await site({ authorize: () => ({ who: 'ann', may: { read: ['acme'] } }) })
+  const leaving = new AbortController()
+  const response = await api(new Request('http://admin/events', { signal: leaving.signal }))
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  const next = async () => new TextDecoder().decode((await reader.read()).value)
+  expect(await next()).toBe(': listening\n\n')
+  await answered('globex', 'k')
+  await answered('acme', 'k')
+  const heard = await next()
+  expect(heard).toMatch(/^event: reserved\ndata: \{"at":.*"scope":"acme"/)
+  expect(heard).not.toContain('"k"')
+  expect(hapax.events.hears('compared_as_bytes')).toBe(true)
+  leaving.abort()
+  while (!(await reader.read()).done);
+  expect(hapax.events.hears('compared_as_bytes')).toBe(false)
+})
+
+test('a listener that is too slow is told how much it has missed', async () => {
+  const { api, hapax } = await site()
+  const response = await api(new Request('http://admin/events'))
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  for (let count = 0; count < 400; count++) hapax.events.emit('reaped', () => ({ buried: count, deleted: 0 }))
+  const seen: string[] = []
+  for (let count = 0; count < 256; count++) seen.push(new TextDecoder().decode((await reader.read()).value))
+  hapax.events.emit('reaped', () => ({ buried: 1, deleted: 1 }))
+  expect(new TextDecoder().decode((await reader.read()).value)).toMatch(/^event: missed\ndata: \{"events":14[45]\}/)
+  await reader.cancel()
+  expect(hapax.events.hears('reaped')).toBe(false)
+})
+
+test('it describes itself, in valid OpenAPI', async () => {
+  const { ask } = await site({ authorize: () => ann, path: '/ops' })
+  const { json } = await ask('/ops/openapi.json')
+  const validator = new Validator()
+  expect(await validator.validate(structuredClone(json) as never)).toEqual({ valid: true })
+  expect(Object.keys(json.paths as object)).toContain('/ops/records/settle')
+})
