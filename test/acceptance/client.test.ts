@@ -156,6 +156,10 @@ describe('what a server publishes', () => {
     expect((await idempotentFetch(options)(at, post)).status).toBe(201)
     const short = () => contractOptions(contract, 'payments.create', () => 'order-17')
     expect(short).toThrow(expect.objectContaining({ code: 'options_invalid' }))
+    const varied = await published({ keyRules: { minVariety: 8 } })
+    const even = () => contractOptions(varied.contract, 'payments.create', () => 'k'.repeat(36))
+    expect(even).toThrow(expect.objectContaining({ code: 'options_invalid' }))
+    expect(contractOptions(varied.contract, 'payments.create', newKey).spelling).toBe('raw')
   })
 
   test('decides, so a client sends a key to any server, and its guide says that it cannot know more [C-04]', async () => {

@@ -9,6 +9,7 @@ import { gate } from '../support/waiting.js'
 import { type BlackBox, onBothDatabases } from './support/black-box.js'
 import { databaseOf, recordOf, scriptOn, sqlOn } from './support/database.js'
 import { openShop } from './support/shop.js'
+import { usual } from './support/usual-settings.js'
 
 /** What a client gets while the database, the process or the client itself fails. */
 
@@ -164,7 +165,7 @@ describe('a file that is damaged', () => {
       'headers that are no JSON': "response_headers = '['",
       'evidence that is no JSON': "evidence = ''",
     }
-    const sandbox = await startSandbox()
+    const sandbox = await startSandbox({ env: usual })
     for (const [damage, change] of Object.entries(damages)) {
       const [key, body] = [randomUUID(), tea()]
       await pay(sandbox, { key, body })

@@ -197,7 +197,7 @@ onPostgres('the statements', (url) => {
     await store.reserve(reservation('k'))
     const [insert, select] = wire.statements
     const digest = Buffer.alloc(16)
-    const values = [digest, 'acme', 'x', 'claim', 'operation', '1.test:aa', 'doubt', 1, 1, 1, null]
+    const values = [digest, 'acme', 'x', 'claim', 'operation', '1.test:aa', 'doubt', 1, 1, 1, null, null]
     expect(await plan(`${insert?.text}`, values)).toContain('Conflict Arbiter Indexes: records_digest')
     expect(await plan(`${select?.text}`, [digest])).toContain('Index Scan using records_digest on records')
 

@@ -3,9 +3,9 @@ import { beforeAll, expect, test } from 'vitest'
 import { order, payments, post, topup, withdrawal } from '../sandbox/marketplace-client.js'
 import { type Answer, pay, tea } from '../sandbox/payment-client.js'
 import { ledger } from '../sandbox/providers-process.js'
-import { get, isReplay } from '../sandbox/sandbox-client.js'
+import { eventually, get, isReplay, postJson } from '../sandbox/sandbox-client.js'
 import { type BlackBox, onBothDatabases } from './support/black-box.js'
-import { days, hours, noon } from './support/times.js'
+import { days, hours, minutes, noon } from './support/times.js'
 
 /** How long each route keeps its answers, and what is done, by the books of the partners, when a key comes back too late. */
 
@@ -76,10 +76,49 @@ onBothDatabases((start) => {
     expect(await payments(sandbox, id)).toHaveLength(1)
   })
 
+  test('a notification for three days from now keeps its key until a day after it is sent, and its header says so [S1-088]', async () => {
+    const body = { to: 'ada@example.com', text: 'Time to order again.', sendAt: inDays(3) }
+    const attempt = { key: randomUUID() }
+    const notify = () => postJson(sandbox, '/notifications', body, attempt)
+    const sentTo = async (id: unknown) =>
+      (await ledger(sandbox, '?provider=notifier')).filter(({ reference }) => reference === id)
+
+    const [first, ...waiting] = await at([noon, noon + 2 * days, noon + 3 * days - minutes], notify)
+    const { id } = first?.json ?? {}
+    expect(first).toMatchObject({ status: 202, json: { status: 'queued', sendAt: body.sendAt } })
+    expect(waiting.map(isReplay)).toEqual([true, true])
+    expect(await sentTo(id)).toEqual([])
+
+    await sandbox.at(noon + 3 * days + minutes)
+    await eventually(async () =>
+      expect((await get(sandbox, `/notifications/${id}`)).json).toMatchObject({ status: 'sent', sendAt: body.sendAt }),
+    )
+    const later = await at([noon + 4 * days - hours], notify)
+    await sandbox.withStore(async (store) => void (await store.reap(1_000)))
+    const answers = [first, ...waiting, ...later, await notify()]
+    expect(new Set(answers.map((answer) => answer?.text))).toEqual(new Set([first?.text]))
+    expect(await sentTo(id)).toHaveLength(1)
+    // By the clock of the node it was a moment less than three days when it came.
+    const told = answers.map((answer) => Date.parse(answer?.headers.get('idempotency-key-expires') ?? ''))
+    expect(new Set(told).size).toBe(1)
+    expect(noon + 4 * days - Number(told[0])).toBeLessThan(minutes)
+    expect(Number(told[0])).toBeLessThanOrEqual(noon + 4 * days)
+
+    await sandbox.at(noon + 4 * days)
+    await sandbox.withStore(async (store) => void (await store.reap(1_000)))
+    const anew = await notify()
+    expect([anew.status, isReplay(anew), anew.json.id === id]).toEqual([202, false, false])
+  })
+
   async function chargesOf(id: unknown) {
     return (await ledger(sandbox, '?provider=card&operation=charge')).filter(({ reference }) => reference === id)
   }
 })
+
+/** From now on, by the clock on the wall, which the nodes go by. */
+function inDays(count: number): string {
+  return new Date(Date.now() + count * days).toISOString()
+}
 
 interface Route {
   readonly name: string

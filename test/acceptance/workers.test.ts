@@ -80,7 +80,7 @@ test('keys are deleted by the hour once their time is over, and live ones stay [
   const { file, store, hapax, passAfter } = await staffed({ reaper: { every: '1h' } })
   const policy = hapax.policy({ name: 'payments.create', retention: '24h', tombstone: '0s' })
   const run = (key: string) => hapax.run({ scope: 'acme', key, policy }, async () => key)
-  const keys = () => file.sql('SELECT idempotency_key AS key FROM hapax_records').map(({ key }) => key)
+  const keys = () => file.sql('SELECT idempotency_key AS key FROM hapax_records ORDER BY id').map(({ key }) => key)
   await run('old')
   await claimed(store, reservation('held', { leaseMs: 2 * days, retentionMs: 1, tombstoneMs: 0 }))
   for (let age = 1; age <= 23; age++) await passAfter(hours)

@@ -10,13 +10,16 @@ interface WithdrawalTry {
   readonly key?: string
   readonly form?: Readonly<Record<string, string>> | string
   readonly client?: { readonly authorization: string }
+  /** What `Content-Digest` says of the form, right or wrong. */
+  readonly digest?: string
 }
 
-export function withdraw(sandbox: Api, { key, form = asked, client = initech }: WithdrawalTry = {}) {
+export function withdraw(sandbox: Api, { key, form = asked, client = initech, digest }: WithdrawalTry = {}) {
   const headers = {
     ...client,
     'content-type': 'application/x-www-form-urlencoded',
     ...(key !== undefined && { 'idempotency-key': key }),
+    ...(digest !== undefined && { 'content-digest': digest }),
   }
   const body = typeof form === 'string' ? form : new URLSearchParams(form).toString()
   return ask(sandbox, '/sb/v1/withdraw', { method: 'POST', headers, body })

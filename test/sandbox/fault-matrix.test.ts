@@ -64,7 +64,7 @@ interface Case {
 }
 
 test.for(Object.entries(modes))(
-  '%s: each operation is done once or not at all',
+  '%s: each operation is done once or not at all, and a card is charged once or not at all',
   { timeout: 90_000 },
   async ([, mode]) => {
     // What leads to each of them is done before anybody fails.
@@ -79,8 +79,9 @@ test.for(Object.entries(modes))(
       payoutOf(),
     ])
     const { mode: name, ms, first } = mode
-    await Promise.all(
-      cases.map(async ({ provider, operation, path, sent, lostAs, look }) => {
+    await Promise.all([
+      cardsCharged(mode),
+      ...cases.map(async ({ provider, operation, path, sent, lostAs, look }) => {
         await fault(sandbox, { provider, operation, mode: name, ...(ms !== undefined && { ms }) })
         const [answer, last] = await sentUntilAnswered(path, sent)
         const expected = { answered: last.status, declined: 402, lost: lostAs }[first]
@@ -88,11 +89,12 @@ test.for(Object.entries(modes))(
         expect([operation, last.status]).toEqual([operation, first === 'declined' ? 402 : expect.toBeOneOf([200, 201])])
         await look(last, first === 'declined' ? 'declined' : 'done')
       }),
-    )
+    ])
   },
 )
 
-test.for(Object.entries(modes))('%s: a card is charged once or not at all', { timeout: 60_000 }, async ([, mode]) => {
+/** One after the other: a payment and a ride are the same operation of the card processor, and the fault is for one of them. */
+async function cardsCharged(mode: Mode): Promise<void> {
   const { mode: name, ms, first } = mode
   for (const [path, body, lostAs] of [
     ['/payments', tea(), 409],
@@ -109,7 +111,7 @@ test.for(Object.entries(modes))('%s: a card is charged once or not at all', { ti
     const own = charges.filter(({ reference }) => reference === last.json.id)
     expect([path, last.status, own.length]).toEqual(first === 'declined' ? [path, 402, 0] : [path, 201, 1])
   }
-})
+}
 
 test('providers that are not there are told as documented', async () => {
   const providers = await startProviders()

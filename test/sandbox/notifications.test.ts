@@ -38,6 +38,13 @@ describe('a notification', () => {
     await untilStatus(sandbox, json.id, 'sent')
   })
 
+  test('whose time has passed is sent at once: it may be a retry of one for which it had not', async () => {
+    const { status, json } = await notify(sandbox, {}, { ...hello, sendAt: '2020-01-31T13:00:00.5+01:00' })
+    expect([status, json.sendAt]).toEqual([202, '2020-01-31T12:00:00.500Z'])
+    await untilStatus(sandbox, json.id, 'sent')
+    expect((await get(sandbox, `/notifications/${json.id}`)).json.sendAt).toBe(json.sendAt)
+  })
+
   for (const mode of ['timeout_before', 'timeout_after_effect', 'error_500_after_effect', 'reset', 'slow'])
     test(`whose provider meets ${mode} is sent once, though that honours no keys`, async () => {
       await fault(sandbox, { provider: 'notifier', operation: 'send', mode, ...(mode === 'slow' && { ms: 300 }) })
@@ -75,6 +82,11 @@ describe('a notification', () => {
     ['a user that is no id', { userId: '../x', text: 'x' }],
     ['a control character', { to: 'a\u0000', text: 'x' }],
     ['no object', 'hello'],
+    ['a time that is none', { to: 'a', text: 'x', sendAt: 'tomorrow' }],
+    ['a time without a zone', { to: 'a', text: 'x', sendAt: '2026-01-31T12:00:00' }],
+    ['a day that no calendar has', { to: 'a', text: 'x', sendAt: '2026-02-31T12:00:00Z' }],
+    ['a time that is a number', { to: 'a', text: 'x', sendAt: 1_800_000_000 }],
+    ['a time too far off', { to: 'a', text: 'x', sendAt: new Date(Date.now() + 31 * 86_400_000).toISOString() }],
   ])('with %s is refused, and its key is free afterwards', async (_what, body) => {
     const key = crypto.randomUUID()
     expect(await notify(sandbox, { key }, body)).toMatchObject({ status: 400, json: { code: 'request_invalid' } })

@@ -114,6 +114,10 @@ test('what they refuse is told as it says', async () => {
   }
   for (const path of ['/payments/x', '/rides/x', '/orders/x', '/sb/v1/withdrawals/x'])
     api.check('GET', path, await get(sandbox, path))
+  const faults = '/_providers/faults'
+  api.check('POST', faults, await postJson(sandbox, faults, { provider: 'card', operation: 'charge', mode: 'none' }))
+  for (const path of ['/_providers/ledger?provider=x', '/_providers/deliveries?provider=x'])
+    api.check('GET', path, await get(sandbox, path))
   await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'decline', times: 2 })
   const declined = await postJson(sandbox, '/rides', trip)
   expect(declined.status).toBe(402)
@@ -140,6 +144,44 @@ test('a key of a guarded operation is looked at as its schema says', async () =>
   expect((await postJson(sandbox, '/rides', trip, { key: long, tenant: acme })).status).toBe(201)
 })
 
+test('what a sandbox was started to ask for is in it: headers, and what a key is like', async () => {
+  const strict = await startSupervised({
+    env: {
+      SANDBOX_KEYS: 'unguessable',
+      SANDBOX_FIRST_SENT: 'required',
+      SANDBOX_PAYMENTS_PROFILE: 'boundary',
+      SANDBOX_BANK_COMPARES: 'digest',
+    },
+  })
+  const told = (await get(strict, '/openapi.json')).json as unknown as OpenApi
+  const specification = structuredClone(told) as unknown as Parameters<Validator['validate']>[0]
+  expect(await new Validator().validate(specification)).toEqual({ valid: true })
+  const parametersOf = (path: string) => told.paths[path]?.post?.parameters?.map(({ $ref }) => $ref?.split('/').at(-1))
+  expect(parametersOf('/payments')).toEqual([expect.stringMatching(/^Idempotency-Key/), 'Repeatability-First-Sent'])
+  expect(parametersOf('/sb/v1/withdraw')).toEqual([expect.stringMatching(/^Idempotency-Key/), 'Content-Digest'])
+  expect(JSON.stringify(told.components.parameters)).toContain('8 different characters')
+
+  const asDescribed = documented(told)
+  expect([asDescribed.accepts('/payments', 'k'.repeat(15)), asDescribed.accepts('/rides', 'k'.repeat(15))]).toEqual([
+    false,
+    true,
+  ])
+  const payment = { customerId: 'cus_1', amountCents: 450, currency: 'USD' }
+  for (const [path, body] of [
+    ['/payments', payment],
+    ['/payments', { ...payment, amountCents: -1 }],
+    ['/sb/v1/withdraw', { amount: 5, currency: 'usd', customer: 'cus_1' }],
+  ] as const) {
+    const refused = await postJson(strict, path, body)
+    expect(refused.status).toBe(400)
+    asDescribed.check('POST', path, refused)
+  }
+  const html = await (await fetch(strict.url)).text()
+  for (const setting of ['SANDBOX_KEYS=unguessable', 'SANDBOX_FIRST_SENT=required', 'SANDBOX_BANK_COMPARES=digest'])
+    expect(html).toContain(`Started with <code>${setting}</code>`)
+  expect(html).not.toContain('SANDBOX_KEY_OWNER')
+})
+
 function operations({ paths }: OpenApi) {
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const),
@@ -157,7 +199,9 @@ async function routesOfFastify(): Promise<string[]> {
   await app.ready()
   await app.close()
   await closeSandbox(opened, undefined)
-  const served = registered.filter(({ handler, onRequest }) => onRequest === undefined || handler !== onRequest)
+  // What operators use describes itself, at /admin/openapi.json.
+  const ours = registered.filter(({ url }) => !url.startsWith('/admin'))
+  const served = ours.filter(({ handler, onRequest }) => onRequest === undefined || handler !== onRequest)
   return served.flatMap(({ method, url }) =>
     // HEAD is what GET is.
     [method]

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll } from 'vitest'
+import { usual } from '../acceptance/support/usual-settings.js'
 
 /** Where a sandbox is asked. */
 export interface Api {
@@ -90,7 +91,7 @@ function launch({
   const program = fileURLToPath(new URL(name, programs))
   if (!existsSync(program)) throw new Error('The sandbox is not built. Run: npm run build && npm run build:sandbox')
   const child = spawn('sh', ['-c', `${shell}; exec "$0" "$1"`, process.execPath, program], {
-    env: { PATH: process.env.PATH, PORT: '0', HAPAX_DATA_DIR: dataDir, ...env },
+    env: { PATH: process.env.PATH, PORT: '0', HAPAX_DATA_DIR: dataDir, ...usual, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const printed = { stdout: '', stderr: '' }

@@ -37,9 +37,17 @@ test.concurrent('a setting that makes no sense is refused by its name', async ()
     PORT: ['65536', '-1', '80.5', '1e3', ' '],
     SANDBOX_DELAY_MS: ['60001', '1s'],
     SANDBOX_LEASE_SECONDS: ['0', '301'],
+    SANDBOX_KEYS: ['UUID', 'strict', 'true'],
+    SANDBOX_KEY_OWNER: ['token'],
+    SANDBOX_FIRST_SENT: ['1'],
+    SANDBOX_PAYMENTS_PROFILE: ['stripe'],
+    SANDBOX_BANK_COMPARES: ['signature'],
   })) {
     for (const value of values) expect(() => settingsFrom({ [name]: value })).toThrow(`${name} is "${value}"; give`)
   }
+  expect(await refusedStart({ SANDBOX_KEYS: 'UUID' })).toEqual(
+    refusal('SANDBOX_KEYS is "UUID"; give any or unguessable or uuid'),
+  )
 })
 
 test.concurrent('what is not set, or set to nothing, has its default', () => {
@@ -50,6 +58,12 @@ test.concurrent('what is not set, or set to nothing, has its default', () => {
     delayMs: 0,
     lease: '30s',
     quotas: { newKeysPerSecond: 1_000, activeKeys: 1_000_000 },
+    keys: 'any',
+    keyOwner: 'tenant',
+    firstSent: 'ignored',
+    paymentsProfile: 'ietf',
+    bankCompares: 'fields',
+    replayCache: { maxAge: '5s' },
     providersUrl: undefined,
     webhookSecrets: {
       airtm: 'whsec_c2FuZGJveC1haXJ0bS13ZWJob29rLXNlY3JldA==',

@@ -1,4 +1,5 @@
 import { type Engine, engine, startWorkers, type Workers } from 'hapax'
+import { type Telemetry, telemetry } from 'hapax/telemetry'
 import type { Database, Transaction } from './database/database.js'
 import { postgresDatabase } from './database/postgres-database.js'
 import { sqliteDatabase } from './database/sqlite-database.js'
@@ -9,9 +10,11 @@ import { patienceOf } from './partners/patience.js'
 import type { DatabaseSettings, Settings } from './settings.js'
 
 /** What the routes are given. */
-export interface Sandbox extends Pick<Settings, 'delayMs' | 'lease' | 'providersUrl' | 'webhookSecrets'> {
+export interface Sandbox extends Omit<Settings, 'port' | 'host' | 'database' | 'quotas'> {
   readonly hapax: Engine<Transaction>
   readonly database: Database
+  /** What watches over the engine. */
+  readonly telemetry: Telemetry
   /** `undefined` where there are no providers: then payments are only recorded, and nothing else is done. */
   readonly partners: Partners | undefined
 }
@@ -23,12 +26,13 @@ export async function openSandbox({ database: where, ...rest }: Settings): Promi
   const outbox = partners === undefined ? {} : { effects: outboxOf(database, partners, rest) }
   const { newKeysPerSecond, activeKeys } = rest.quotas
   const quotas = { newKeys: { most: newKeysPerSecond, per: '1s' }, activeKeys } as const
-  const hapax = engine({ store: database.store, quotas, ...outbox })
+  const hapax = engine({ store: database.store, quotas, replayCache: rest.replayCache, ...outbox })
   // Whoever asked is told to retry; why, is for us.
   hapax.on('store_failed', ({ step, errorCode }) => console.error(`${errorCode}: the database failed to ${step}`))
+  const watch = telemetry({ hapax, every: '2s' })
   await hapax.open()
   await seedUsers(database)
-  return { hapax, database, partners, ...rest }
+  return { hapax, database, telemetry: watch, partners, ...rest }
 }
 
 /**
@@ -41,8 +45,12 @@ export function startSandboxWorkers(sandbox: Sandbox): Workers | undefined {
 }
 
 /** Lets what runs in the background and what is guarded finish, within the bounds of both. */
-export async function closeSandbox({ hapax, database }: Sandbox, workers: Workers | undefined): Promise<void> {
+export async function closeSandbox(
+  { hapax, database, telemetry }: Sandbox,
+  workers: Workers | undefined,
+): Promise<void> {
   await workers?.stop()
+  await telemetry.stop()
   await hapax.close()
   await database.end()
 }

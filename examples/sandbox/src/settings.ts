@@ -10,6 +10,18 @@ export interface Settings {
   readonly lease: `${number}s`
   /** What one tenant may take up: new keys in a second on each node, and keys that it holds. */
   readonly quotas: { readonly newKeysPerSecond: number; readonly activeKeys: number }
+  /** Which keys are taken: any, none that anybody could hit on, or UUIDs alone. */
+  readonly keys: 'any' | 'unguessable' | 'uuid'
+  /** Whose a key is: its tenant's, or that of the one token which it came with. */
+  readonly keyOwner: 'tenant' | 'credential'
+  /** Whether a payment has to say when it was first sent, so that one which comes too late is refused. */
+  readonly firstSent: 'ignored' | 'required'
+  /** What is published about the keys of payments. */
+  readonly paymentsProfile: 'ietf' | 'boundary'
+  /** By what the bank tells two requests with one key apart. */
+  readonly bankCompares: 'fields' | 'digest'
+  /** For how long a node gives an answer again without asking its database. */
+  readonly replayCache: 'off' | { readonly maxAge: `${number}s` }
   /** Where the simulated providers are; `undefined` where there are none. */
   readonly providersUrl: string | undefined
   /** What the partners sign their webhooks with. */
@@ -31,6 +43,13 @@ export function settingsFrom(environment: Readonly<Record<string, string | undef
     if (value >= least && value <= most) return value
     throw new StartRefused(`${name} is ${JSON.stringify(given)}; give a whole number from ${least} to ${most}.`)
   }
+  /** The first of them, where nothing is said. */
+  const oneOf = <T extends string>(name: string, ...values: readonly [T, ...T[]]): T => {
+    const given = text(name, values[0])
+    const value = values.find((one) => one === given)
+    if (value !== undefined) return value
+    throw new StartRefused(`${name} is ${JSON.stringify(given)}; give ${values.join(' or ')}.`)
+  }
   return {
     port: wholeNumber('PORT', 3000, 0, 65_535),
     host: text('HOST', '127.0.0.1'),
@@ -41,12 +60,22 @@ export function settingsFrom(environment: Readonly<Record<string, string | undef
       newKeysPerSecond: wholeNumber('SANDBOX_NEW_KEYS_PER_SECOND', 1_000, 1, 100_000),
       activeKeys: wholeNumber('SANDBOX_ACTIVE_KEYS', 1_000_000, 1, 100_000_000),
     },
+    keys: oneOf('SANDBOX_KEYS', 'any', 'unguessable', 'uuid'),
+    keyOwner: oneOf('SANDBOX_KEY_OWNER', 'tenant', 'credential'),
+    firstSent: oneOf('SANDBOX_FIRST_SENT', 'ignored', 'required'),
+    paymentsProfile: oneOf('SANDBOX_PAYMENTS_PROFILE', 'ietf', 'boundary'),
+    bankCompares: oneOf('SANDBOX_BANK_COMPARES', 'fields', 'digest'),
+    replayCache: replayCacheFrom(wholeNumber('SANDBOX_REPLAY_SECONDS', 5, 0, 60)),
     providersUrl: providersUrlFrom(text('HAPAX_PROVIDERS_URL', '')),
     webhookSecrets: {
       airtm: text('AIRTM_WEBHOOK_SECRET', 'whsec_c2FuZGJveC1haXJ0bS13ZWJob29rLXNlY3JldA=='),
       trustlessWork: text('TRUSTLESS_WORK_WEBHOOK_SECRET', 'whsec_sandbox_trustless_work'),
     },
   }
+}
+
+function replayCacheFrom(seconds: number): Settings['replayCache'] {
+  return seconds === 0 ? 'off' : { maxAge: `${seconds}s` }
 }
 
 function providersUrlFrom(url: string): string | undefined {

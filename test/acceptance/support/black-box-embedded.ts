@@ -6,11 +6,12 @@ import { type SandboxProcess, type Settings, startSandbox } from '../../sandbox/
 import { startSupervised } from '../../sandbox/supervised-sandbox.js'
 import type { BlackBox, BlackBoxSettings } from './black-box.js'
 import { databaseOf, recordOf, scriptOn, sqlOn } from './database.js'
+import { usual } from './usual-settings.js'
 
 /** One API on a SQLite file. */
 export async function embeddedBlackBox({ env = {}, providers = 'none' }: BlackBoxSettings = {}): Promise<BlackBox> {
   const start = providers === 'none' ? startSandbox : startSupervised
-  return boxOf(await start({ env }), start)
+  return boxOf(await start({ env: { ...usual, ...env } }), start)
 }
 
 function boxOf(node: SandboxProcess, start: (settings: Settings) => Promise<SandboxProcess>): BlackBox {
@@ -20,7 +21,7 @@ function boxOf(node: SandboxProcess, start: (settings: Settings) => Promise<Sand
     url,
     nodes: [node],
     partners: { url: /^providers: (http:\S+),/m.exec(node.printed.stderr)?.[1] ?? '' },
-    another: async ({ env = {} } = {}) => boxOf(await start({ dataDir, env }), start),
+    another: async ({ env = {} } = {}) => boxOf(await start({ dataDir, env: { ...usual, ...env } }), start),
     stop: async (signal) => [await node.stop(signal)],
     paymentsOf: async (payment) => paymentsOf(dataDir, payment),
     recordsOf: async (key) => recordsOf(dataDir, key),

@@ -10,6 +10,7 @@ import { startSupervised } from '../../sandbox/supervised-sandbox.js'
 import { pinnedClock } from '../../support/postgres-schema.js'
 import { alternatingProxy } from './alternating-proxy.js'
 import type { BlackBox, BlackBoxSettings } from './black-box.js'
+import { usual } from './usual-settings.js'
 
 /** Two APIs that share a database, and an outside world where there is one. */
 export async function postgresBlackBox({ env = {}, providers = 'none' }: BlackBoxSettings = {}): Promise<BlackBox> {
@@ -18,7 +19,7 @@ export async function postgresBlackBox({ env = {}, providers = 'none' }: BlackBo
   const partners = providers === 'none' ? { url: '' } : await startProviders()
   const shared = { DATABASE_URL: database.url, HAPAX_PROVIDERS_URL: partners.url }
   const startTwo: StartTwo = (more) => {
-    const settings = { env: { ...more, ...shared } }
+    const settings = { env: { ...usual, ...more, ...shared } }
     return Promise.all([start(settings), start(settings)])
   }
   return boxOf({ database, partners }, await startTwo(env), startTwo)

@@ -1,8 +1,9 @@
-import { type Effects, type Engine, eventNames } from 'hapax'
+import type { Effects, Engine } from 'hapax'
 import type { SqliteTransaction } from 'hapax/sqlite'
 import type pg from 'pg'
 import { describe } from 'vitest'
 import { onPostgres } from '../../support/on-postgres.js'
+import { toldNames } from '../../support/told.js'
 import { type Heard, testFile } from './test-file.js'
 import { type TestSchema, testSchema } from './test-schema.js'
 import { noon } from './times.js'
@@ -67,7 +68,7 @@ async function onSchema(url: string): Promise<Ground> {
     async node(effects) {
       const { hapax } = await schema.node(effects === undefined ? {} : { effects })
       const heard: Heard[] = []
-      for (const name of eventNames) hapax.on(name, (event) => heard.push({ name, event }))
+      for (const name of toldNames) hapax.on(name, (event) => heard.push({ name, event }))
       return { hapax: hapax as Engine<unknown>, heard }
     },
     setTime: schema.setTime,

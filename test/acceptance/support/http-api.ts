@@ -5,7 +5,6 @@ import {
   type EngineOptions,
   engine,
   errorsPage,
-  eventNames,
   openApiOf,
   profiles,
   type Rate,
@@ -15,6 +14,7 @@ import {
 import { sqliteStore } from 'hapax/sqlite'
 import { onTestFinished } from 'vitest'
 import { type FaultyStore, faultyStore } from '../../support/faulty-store.js'
+import { toldNames } from '../../support/told.js'
 import type { Row } from './database.js'
 import { type Page, type ServedApi, serving } from './http-api-adapters.js'
 import { type Asked, ask, type Got, json, type RouteSketch } from './http-site.js'
@@ -62,7 +62,7 @@ export async function api(adapter: string, sketch: ApiSketch = {}): Promise<Api>
   const faults = faultyStore(sqliteStore({ path: file.path }) as unknown as Store)
   const hapax = engine<never>({ store: faults.store, clock, log: () => {}, ...sketch.engine })
   const heard: Heard[] = []
-  for (const name of eventNames) hapax.on(name, (event) => heard.push({ name, event }))
+  for (const name of toldNames) hapax.on(name, (event) => heard.push({ name, event }))
   let runs = 0
   const routes = (sketch.routes ?? [{}]).map(({ options, handler = paid, ...rest }, index) => ({
     path: '/payments',

@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net'
-import { type EventName, eventNames } from 'hapax'
+import type { EventName } from 'hapax'
 import { onTestFinished } from 'vitest'
 import { openApiDocument } from '../../../examples/sandbox/src/openapi/document.js'
 import { addRoutes } from '../../../examples/sandbox/src/routes.js'
@@ -7,6 +7,7 @@ import { closeSandbox, openSandbox } from '../../../examples/sandbox/src/sandbox
 import { settingsFrom } from '../../../examples/sandbox/src/settings.js'
 import { webApp } from '../../../examples/sandbox/src/web/web-app.js'
 import type { OpenApi } from '../../sandbox/documented.js'
+import { toldNames } from '../../support/told.js'
 
 /** The sandbox in our own process: what Fastify was told, and what its engine says meanwhile. */
 export interface SandboxInside {
@@ -26,7 +27,7 @@ export async function sandboxInside(
 ): Promise<SandboxInside> {
   const opened = await openSandbox(settingsFrom({ HAPAX_PROVIDERS_URL: 'http://127.0.0.1:9', ...env }))
   const heard: Partial<Record<EventName, number>> = {}
-  for (const name of eventNames)
+  for (const name of toldNames)
     opened.hapax.on(name, () => {
       heard[name] = (heard[name] ?? 0) + 1
     })

@@ -1,16 +1,18 @@
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../web/problem.js'
-import { tenantWith } from '../web/tenant.js'
+import { type Caller, callerWith } from '../web/tenant.js'
 
 /** Its own tenant, for what the published example sends. It is known to the bank's paths only. */
-const clients = new Map([['sk_test_BQokikJOvBiI2HlWgH4olfQ2', 'initech']])
+const clients = new Map<string, Caller>([
+  ['sk_test_BQokikJOvBiI2HlWgH4olfQ2', { tenant: 'initech', credential: 'initech-1' }],
+])
 
 /** A hook: the name in `Basic` is the token, as `curl -u token:` sends it. `Bearer` is taken as everywhere else. */
 export async function authenticateClient(request: FastifyRequest): Promise<void> {
   const token = tokenIn(request.headers.authorization ?? '')
-  const tenant = clients.get(token ?? '') ?? tenantWith(token)
-  if (tenant === undefined) throw unauthenticated()
-  request.tenant = tenant
+  const client = clients.get(token ?? '') ?? callerWith(token)
+  if (client === undefined) throw unauthenticated()
+  Object.assign(request, client)
 }
 
 function tokenIn(authorization: string): string | undefined {

@@ -1,19 +1,21 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { FingerprintStrategy } from 'hapax'
 import { mediaTypeUnsupported, Problem } from '../web/problem.js'
+import { keepBytes } from '../web/sent-bytes.js'
 
 const formType = 'application/x-www-form-urlencoded'
 
 /** The paths of this app read what a form, or `curl -d`, sends, besides JSON. */
 export function readFormsToo(app: FastifyInstance): void {
-  app.addContentTypeParser(formType, { parseAs: 'string' }, async (request: FastifyRequest, text: string) => {
+  app.addContentTypeParser(formType, { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
     if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') throw mediaTypeUnsupported()
-    return Object.fromEntries(fieldsIn(text))
+    keepBytes(request, bytes)
+    return Object.fromEntries(fieldsIn(bytes.toString()))
   })
 }
 
 /** Each field may be there once, and so their order says nothing: in whatever order they come, it is the same request. */
-export const fieldsInAnyOrder: FingerprintStrategy = {
+export const byFields: FingerprintStrategy = {
   kind: 'own',
   id: 'fields-in-any-order',
   of({ mediaType = '', body }) {

@@ -2,10 +2,10 @@ import type { RouteShorthandOptionsWithHandler } from 'fastify'
 import { profiles } from 'hapax'
 import { guard } from 'hapax/fastify'
 import type { Sandbox } from '../sandbox.js'
-import { tenantOf } from '../web/tenant.js'
-import { bodyLimit } from '../web/web-app.js'
+import { everyRoute } from '../web/keys.js'
 import { authenticateClient } from './bank-client.js'
-import { fieldsInAnyOrder } from './form-body.js'
+import { byDigest, checkDigest } from './content-digest.js'
+import { byFields } from './form-body.js'
 import { withdrawalNow } from './show-withdrawal.js'
 import { readWithdrawal, type WithdrawalRequest } from './withdrawal-request.js'
 import { insertWithdrawal, newWithdrawal, shownWithdrawal } from './withdrawals.js'
@@ -14,27 +14,26 @@ import { insertWithdrawal, newWithdrawal, shownWithdrawal } from './withdrawals.
  * POST /sb/v1/withdraw. It is `pending` when it is answered, and a worker has the bank pay it out. A retry is answered how
  * it stands by then, as Finastra's standard has it, and never makes another one.
  */
-export function withdraw({ hapax, database, lease }: Sandbox): RouteShorthandOptionsWithHandler {
+export function withdraw(sandbox: Sandbox): RouteShorthandOptionsWithHandler {
+  const { hapax, database, lease, bankCompares } = sandbox
   // All that the handler does is one commit. A crash rolls it back, so that a retry may simply run.
   const policy = { name: 'bank.withdraw', retention: '24h', lease, onCrash: 'retry' } as const
-  // What was kept before forms were compared by their fields is compared as it was.
-  const fingerprint = { strategy: fieldsInAnyOrder, formerly: [{ kind: 'whole' }] } as const
+  // What was kept while withdrawals were compared otherwise is compared as it was.
+  const fingerprint = { strategy: strategies[bankCompares], formerly: [byFields, byDigest, { kind: 'whole' }] } as const
   return guard(
     hapax,
     {
       ...policy,
+      ...everyRoute(sandbox),
       fingerprint,
       profile: profiles.finastra,
-      scope: tenantOf,
-      methods: ['POST'],
-      bodyLimit,
       // A key is for retries. Whoever wants to know how it stands has a GET, as the standard says.
       replays: { most: 20, per: '1m' },
       currentState: ({ body }, { tenant }) => withdrawalNow(database, tenant, idIn(body)),
     },
     {
       onRequest: authenticateClient,
-      preValidation: readWithdrawal,
+      preValidation: bankCompares === 'digest' ? [checkDigest, readWithdrawal] : readWithdrawal,
       handler: ({ work, body, tenant }, reply) =>
         work.commit(async ({ tx, effect }) => {
           const withdrawal = newWithdrawal(tenant, body as WithdrawalRequest)
@@ -47,6 +46,9 @@ export function withdraw({ hapax, database, lease }: Sandbox): RouteShorthandOpt
     },
   )
 }
+
+/** The digest of a message stands for it, as the standard allows; the fields of a form may come in any order. */
+const strategies = { fields: byFields, digest: byDigest } as const
 
 /** Out of what the first request was answered. */
 function idIn(body: Uint8Array): string {

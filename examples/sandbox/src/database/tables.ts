@@ -2,7 +2,7 @@ import type { CompiledQuery, Kysely } from 'kysely'
 import { createWithdrawalsTable, type WithdrawalTables } from '../bank/withdrawals.js'
 import { createMarketplaceTables, type MarketplaceTables } from '../marketplace/tables.js'
 import { createMoneyTables, type MoneyTables } from '../money/tables.js'
-import { createNotificationsTable, type NotificationTables } from '../notifications/notifications.js'
+import { createNotificationTables, type NotificationTables } from '../notifications/notifications.js'
 import { createPaymentsTable, type PaymentTables } from '../payments/payments.js'
 import { createRidesTable, type RideTables } from '../rides/rides.js'
 
@@ -20,7 +20,7 @@ export function createTables(db: Kysely<Tables>): readonly CompiledQuery[] {
   return [
     createPaymentsTable(db),
     createRidesTable(db.schema),
-    createNotificationsTable(db.schema),
+    ...createNotificationTables(db.schema),
     createWithdrawalsTable(db.schema),
     ...createMoneyTables(db.schema),
     ...createMarketplaceTables(db.schema),

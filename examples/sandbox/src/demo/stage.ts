@@ -23,9 +23,9 @@ const leaseSeconds = 3
 
 export async function openStage(): Promise<Stage> {
   const directory = await mkdtemp(join(tmpdir(), 'hapax-demo-'))
-  const own = { PORT: '0', HOST: '127.0.0.1', HAPAX_DATA_DIR: directory, DATABASE_URL: '', SANDBOX_DELAY_MS: '0' }
+  const own = { PORT: '0', HOST: '127.0.0.1', HAPAX_DATA_DIR: directory, DATABASE_URL: '' }
   const child = spawn(process.execPath, [supervisor], {
-    env: { ...process.env, ...own, SANDBOX_LEASE_SECONDS: String(leaseSeconds) },
+    env: { ...withoutSettings(process.env), ...own, SANDBOX_LEASE_SECONDS: String(leaseSeconds) },
     // By the channel it notices our end, also where we are killed and can do nothing about it.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
@@ -46,6 +46,11 @@ export async function openStage(): Promise<Stage> {
     await end()
     throw error
   }
+}
+
+/** What somebody has set for a sandbox of theirs is not meant for this one. */
+function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('SANDBOX_')))
 }
 
 async function ready(child: ChildProcess): Promise<{ url: string; said: () => string }> {

@@ -8,6 +8,7 @@ import { bankSteps, notificationSteps, providerSteps } from './other-steps.js'
 import { paymentSteps, recordedSteps } from './payment-steps.js'
 import { rideSteps } from './ride-steps.js'
 import { script } from './script.js'
+import { startedWith } from './started-with.js'
 import type { Place } from './steps.js'
 import { style } from './style.js'
 import { webhookSteps } from './webhook-steps.js'
@@ -33,14 +34,16 @@ const headers = {
 }
 
 /** GET /: the first thing that people see. */
-export function homePage({ partners }: Sandbox): RouteShorthandOptionsWithHandler {
-  const shown = partners === undefined ? sectionsAlone : sections
+export function homePage(sandbox: Sandbox): RouteShorthandOptionsWithHandler {
+  const shown = sandbox.partners === undefined ? sectionsAlone : sections
+  const settings = startedWith(sandbox)
   return {
     async handler(request, reply) {
       const place = placeOf(request)
       const html = homeHtml(
         place,
         shown.map((section) => section(place)),
+        settings,
       )
       return reply.headers(headers).send(html)
     },

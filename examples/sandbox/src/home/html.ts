@@ -1,9 +1,10 @@
 import { script } from './script.js'
+import type { StartedWith } from './started-with.js'
 import type { Place, Section, Step } from './steps.js'
 import { style } from './style.js'
 
 /** The page as text. Everything that is not written here is escaped. */
-export function homeHtml(place: Place, sections: readonly Section[]): string {
+export function homeHtml(place: Place, sections: readonly Section[], settings: readonly StartedWith[]): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -19,6 +20,7 @@ export function homeHtml(place: Place, sections: readonly Section[]): string {
 <h1>Every request here is safe to retry.</h1>
 <p class="lead">It runs once, every retry gets the same answer, and when nobody can know whether it ran, it says so and finds out. Copy a line into a terminal, send it twice, change it, kill the server in the middle.</p>
 <p class="notice"><strong>Nothing here is real.</strong> Airtm, Trustless Work and Finastra are simulated, with no affiliation to these companies. No money moves.</p>
+${settings.map(settingHtml).join('\n')}
 </header>
 <div class="columns">
 <nav aria-label="Systems">
@@ -35,8 +37,8 @@ ${sections.map(({ id, title }) => `<li><a href="#${id}">${escaped(title)}</a></l
 <section class="facts" aria-label="Who may ask">
 <dl>
 <div><dt>Address</dt><dd><code>${escaped(place.at)}</code></dd></div>
-<div><dt>Tenant acme</dt><dd><code>Bearer ohk_test_acme</code></dd></div>
-<div><dt>Tenant globex</dt><dd><code>Bearer ohk_test_globex</code></dd></div>
+<div><dt>Tenant acme</dt><dd><code>Bearer ohk_test_acme</code>, or <code>…_2</code></dd></div>
+<div><dt>Tenant globex</dt><dd><code>Bearer ohk_test_globex</code>, or <code>…_2</code></dd></div>
 <div><dt>Users</dt><dd>two per tenant, with 10,000.00 USD each</dd></div>
 </dl>
 <p>The keys on this page are yours alone: load it again for new ones.</p>
@@ -48,6 +50,10 @@ ${sections.map(sectionHtml).join('\n')}
 </body>
 </html>
 `
+}
+
+function settingHtml({ setting, means }: StartedWith): string {
+  return `<p class="notice"><strong>Started with <code>${escaped(setting)}</code>.</strong> ${escaped(means)}</p>`
 }
 
 function sectionHtml({ id, title, about, badge, steps }: Section): string {

@@ -42,11 +42,12 @@ export function bankSteps({ at }: Place): Section {
 export function notificationSteps(place: Place): Section {
   const body = { to: 'ada@example.com', text: 'Your order has arrived.' }
   const send = { path: '/notifications', key: `note-${place.mark}`, body }
+  const later = { ...body, text: 'Time to order again.', sendAt: inThreeDays() }
   return {
     id: 'notifications',
     title: 'Notifications',
     about: 'A row and a job in one transaction: there is none without the other, and a worker does the job once.',
-    badge: 'the default profile · kept for 24 hours',
+    badge: 'the default profile · kept for 24 hours, from when it is sent',
     steps: [
       {
         says: 'It is on record, and will be sent.',
@@ -61,8 +62,19 @@ export function notificationSteps(place: Place): Section {
         ].join('\n'),
         shows: ['NOTE is ntf_', '"status":"sent"'],
       },
+      {
+        says: 'One for three days from now. Its key must not be forgotten before, so that it is kept for a day longer than that.',
+        run: curl(place, { ...send, key: `later-${place.mark}`, body: later }),
+        shows: ['HTTP/1.1 202 Accepted', `"sendAt":"${later.sendAt}"`, 'idempotency-key-expires'],
+      },
     ],
   }
+}
+
+function inThreeDays(): string {
+  const time = new Date()
+  time.setUTCDate(time.getUTCDate() + 3)
+  return time.toISOString()
 }
 
 export function providerSteps(place: Place): Section {

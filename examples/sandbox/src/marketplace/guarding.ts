@@ -14,9 +14,9 @@ import type { Transaction } from '../database/database.js'
 import { patienceOf } from '../partners/patience.js'
 import type { Sandbox } from '../sandbox.js'
 import { isObject } from '../web/fields.js'
+import { everyRoute, keyRulesOf, ownerOf } from '../web/keys.js'
 import { Problem } from '../web/problem.js'
-import { authenticate, tenantOf } from '../web/tenant.js'
-import { bodyLimit } from '../web/web-app.js'
+import { authenticate } from '../web/tenant.js'
 import { answerError } from './problems.js'
 
 /** What all guarded routes of the marketplace have in common. */
@@ -84,11 +84,9 @@ export function guarded<Input>(
   return guard(
     sandbox.hapax,
     {
+      ...everyRoute(sandbox),
       operation,
-      scope: tenantOf,
       profile: profiles.marketplace,
-      methods: ['POST'],
-      bodyLimit,
       input: (request) => inputs.get(request) as Input,
     },
     {
@@ -108,18 +106,19 @@ export function guarded<Input>(
  * A key that is on record goes on: its retry is answered as its first request was, however things stand by now. They were
  * looked at before this, so that where there is no record now, no request with this key had been answered then.
  */
-async function refuseNew({ hapax }: Sandbox, request: FastifyRequest, refusal: unknown): Promise<void> {
+async function refuseNew(sandbox: Sandbox, request: FastifyRequest, refusal: unknown): Promise<void> {
   if (!(refusal instanceof Problem)) throw refusal
-  const key = keyIn(request)
+  const key = keyIn(sandbox, request)
   // What is wrong with a key is told first, by the guard.
   if (key === undefined) return
-  if ((await hapax.find({ scope: scopeOf(tenantOf(request)), key })) === undefined) throw refusal
+  const scope = scopeOf(ownerOf(sandbox)(request))
+  if ((await sandbox.hapax.find({ scope, key })) === undefined) throw refusal
 }
 
-function keyIn({ raw }: FastifyRequest): IdempotencyKey | undefined {
+function keyIn(sandbox: Sandbox, { raw }: FastifyRequest): IdempotencyKey | undefined {
   const { header, key } = profiles.marketplace
   try {
-    return parseKeyHeader(raw.headersDistinct[header], key)
+    return parseKeyHeader(raw.headersDistinct[header], { ...key, ...keyRulesOf(sandbox) })
   } catch {
     return undefined
   }

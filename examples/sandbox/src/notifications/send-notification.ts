@@ -3,6 +3,7 @@ import type { Database, Transaction } from '../database/database.js'
 import type { Notifier, Sent } from '../partners/notifier.js'
 import type { Patience } from '../partners/patience.js'
 import { meaningOf } from '../partners/provider.js'
+import { mostDaysAhead } from './notification-request.js'
 import { setNotificationStatus } from './notifications.js'
 
 interface Job {
@@ -26,6 +27,8 @@ export function sendNotification(
     apply: async (tx, { status }, { payload }: EffectAbout<Job>) => {
       await tx.run(setNotificationStatus(db, payload.id, status))
     },
+    // Counted from when it was written: three days are left for the one that is farthest off.
+    retry: { within: `${mostDaysAhead + 3}d` },
     timeout,
   }
 }

@@ -1,5 +1,8 @@
 import { object, text } from './described.js'
 
+const description =
+  '`ohk_test_acme` or `ohk_test_globex`: one tenant each. With `_2` behind it, the second token of the same.'
+
 /** What several systems share. */
 export const common = {
   schemas: {
@@ -22,9 +25,12 @@ export const common = {
       error: object({ type: text(100), code: text(100), message: text(10_000) }, ['code']),
     }),
     MarketplaceError: object({ error: object({ code: text(100), message: text(10_000) }) }),
+    ProviderError: object({
+      error: object({ code: text(100), message: text(10_000), field: text(100) }, ['field']),
+    }),
   },
   securitySchemes: {
-    token: { type: 'http', scheme: 'bearer', description: '`ohk_test_acme` or `ohk_test_globex`: one tenant each.' },
+    token: { type: 'http', scheme: 'bearer', description },
     basic: { type: 'http', scheme: 'basic', description: 'The token as the user name, with an empty password.' },
   },
 } as const

@@ -15,7 +15,7 @@ export interface System {
 /** Who may ask: a token, a token as the name of `Basic` too, or anybody. */
 export type Asks = 'token' | 'token or basic' | 'anybody'
 
-export type ErrorShape = 'Problem' | 'StripeError' | 'MarketplaceError'
+export type ErrorShape = 'Problem' | 'StripeError' | 'MarketplaceError' | 'ProviderError'
 
 export interface Described {
   readonly summary: string

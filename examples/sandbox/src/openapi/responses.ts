@@ -45,6 +45,16 @@ function nameIn(reference: { readonly $ref: string } | undefined): string {
 
 /** The schema of what goes wrong, and the media type that it comes in. */
 function errorContent({ errors }: System): Readonly<Record<string, object>> {
-  const mediaType = errors === 'Problem' ? 'application/problem+json' : 'application/json'
-  return { [mediaType]: { schema: ref(errors) } }
+  const problem = { 'application/problem+json': { schema: ref('Problem') } }
+  const own = { 'application/json': { schema: ref(errors) } }
+  switch (errors) {
+    case 'Problem':
+      return problem
+    case 'StripeError':
+    case 'MarketplaceError':
+      return own
+    // What the providers say is handed on as it is. What is wrong on the way to them, we say.
+    case 'ProviderError':
+      return { ...own, ...problem }
+  }
 }

@@ -6,8 +6,8 @@ import { patienceOf } from '../partners/patience.js'
 import { meaningOf } from '../partners/provider.js'
 import type { Sandbox } from '../sandbox.js'
 import { repliedProblem } from '../web/problem.js'
-import { authenticate, tenantOf } from '../web/tenant.js'
-import { bodyLimit } from '../web/web-app.js'
+import { authenticate } from '../web/tenant.js'
+import { everyPayment, freshnessOf } from './guarding.js'
 import { heldBack } from './held-back.js'
 import { type PaymentRequest, readPayment } from './payment-request.js'
 import { insertPayment, type Payment, setPaymentStatus, shownPayment } from './payments.js'
@@ -28,7 +28,7 @@ export function createPayment(sandbox: Sandbox, { card }: Partners): RouteShorth
 
   const operation = hapax.operation(
     'payments.create',
-    { version: 1, retention: '24h', lease },
+    { version: 1, lease, ...freshnessOf(sandbox) },
     async (work, { tenant, payment: asked }: PaymentInput) => {
       await heldBack(delayMs, work.signal)
       const payment: Payment = await work.transaction('payment_created', async ({ tx }) => {
@@ -57,12 +57,9 @@ export function createPayment(sandbox: Sandbox, { card }: Partners): RouteShorth
   return guard(
     hapax,
     {
+      ...everyPayment(sandbox),
       operation,
       input: ({ tenant, body }) => ({ tenant, payment: body as PaymentRequest }),
-      scope: tenantOf,
-      methods: ['POST'],
-      bodyLimit,
-      statusAt: '/idempotency/status',
     },
     { onRequest: authenticate, preValidation: readPayment },
   )

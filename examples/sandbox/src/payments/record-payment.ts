@@ -2,25 +2,26 @@ import { randomUUID } from 'node:crypto'
 import type { RouteShorthandOptionsWithHandler } from 'fastify'
 import { guard } from 'hapax/fastify'
 import type { Sandbox } from '../sandbox.js'
-import { authenticate, tenantOf } from '../web/tenant.js'
-import { bodyLimit } from '../web/web-app.js'
+import { authenticate } from '../web/tenant.js'
+import { everyPayment, freshnessOf } from './guarding.js'
 import { heldBack } from './held-back.js'
 import { type PaymentRequest, readPayment } from './payment-request.js'
 import { insertPayment, type Payment, shownPayment } from './payments.js'
 
 /** POST /payments where there is no card processor: a payment is a row, and nobody is charged. */
-export function recordPayment({ hapax, database, delayMs, lease }: Sandbox): RouteShorthandOptionsWithHandler {
+export function recordPayment(sandbox: Sandbox): RouteShorthandOptionsWithHandler {
+  const { hapax, database, delayMs, lease } = sandbox
   const policy = {
     name: 'payments.create',
-    retention: '24h',
     lease,
+    ...freshnessOf(sandbox),
     // The only effect of a payment is one transaction of this database. A crash rolls it back, so that a retry may
     // simply run.
     onCrash: 'retry',
   } as const
   return guard(
     hapax,
-    { ...policy, scope: tenantOf, methods: ['POST'], bodyLimit, statusAt: '/idempotency/status' },
+    { ...policy, ...everyPayment(sandbox) },
     {
       onRequest: authenticate,
       preValidation: readPayment,

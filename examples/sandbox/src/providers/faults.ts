@@ -73,7 +73,7 @@ function faultOf(catalogue: readonly Provider[], sent: unknown): Fault {
 function wholeNumber(name: string, given: unknown, usual: number, most: number): number {
   const value = given ?? usual
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value
-  throw invalid(name, `a whole number from 1 to ${most}`)
+  throw refused(name, `is a whole number from 1 to ${most}`)
 }
 
 function names(catalogue: readonly Provider[]): string {
@@ -81,5 +81,9 @@ function names(catalogue: readonly Provider[]): string {
 }
 
 function invalid(field: string, values: string): Refusal {
-  return new Refusal(400, 'fault_invalid', `${field} is one of: ${values}.`, { field })
+  return refused(field, `is one of: ${values}`)
+}
+
+function refused(field: string, what: string): Refusal {
+  return new Refusal(400, 'fault_invalid', `${field} ${what}.`, { field })
 }

@@ -6,8 +6,8 @@ import type { Partners } from '../partners/partners.js'
 import { patienceOf } from '../partners/patience.js'
 import { meaningOf } from '../partners/provider.js'
 import type { Sandbox } from '../sandbox.js'
-import { authenticate, tenantOf } from '../web/tenant.js'
-import { bodyLimit } from '../web/web-app.js'
+import { everyRoute } from '../web/keys.js'
+import { authenticate } from '../web/tenant.js'
 import { type RideRequest, rideRequestOf } from './ride-request.js'
 import { insertRide, newRide, type Ride, shownRide, updateRide } from './rides.js'
 import { answerLikeStripe, cardError } from './stripe-errors.js'
@@ -64,12 +64,10 @@ export function createRide(sandbox: Sandbox, { card }: Partners): RouteShorthand
   return guard(
     hapax,
     {
+      ...everyRoute(sandbox),
       operation,
       profile: profiles.stripe,
       input: ({ tenant, body }) => ({ tenant, ride: body as RideRequest }),
-      scope: tenantOf,
-      methods: ['POST'],
-      bodyLimit,
     },
     { onRequest: authenticate, preValidation: readRide, errorHandler: answerLikeStripe },
   )

@@ -38,6 +38,11 @@ export const about: System = {
       summary: 'What the `type` of a problem leads to',
       answers: { 200: { means: 'The page.', schema: html, mediaType: 'text/html' } },
     },
+    'GET /metrics': {
+      summary: 'What a Prometheus on the same machine scrapes',
+      answers: { 200: { means: 'Its text format.', schema: html, mediaType: 'text/plain' } },
+      refusals: { 403: 'Asked from another machine.' },
+    },
     'GET /idempotency/status': {
       summary: 'How a key of yours stands',
       asks: 'token or basic',
@@ -63,7 +68,7 @@ export const providers: System = {
   name: 'Providers',
   about: 'What the simulated providers have done, and which faults they shall have. Only a sandbox has this.',
   asks: 'anybody',
-  errors: 'Problem',
+  errors: 'ProviderError',
   schemas: { Fault: object(fault, ['times', 'ms']) },
   routes: {
     'GET /_providers/ledger': {

@@ -15,6 +15,17 @@ export function isText(value: unknown, longest: number): value is string {
   return value.isWellFormed() && !/\p{Cc}/u.test(value)
 }
 
+const rfc3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
+
+/** A time in RFC 3339. A day that no calendar has, like the 31st of February, would be read as another: it is none. */
+export function timeIn(value: unknown): Date | undefined {
+  const [text, local] = (typeof value === 'string' && rfc3339.exec(value)) || []
+  if (text === undefined || local === undefined) return undefined
+  const onTheClock = new Date(`${local}Z`)
+  const exists = !Number.isNaN(onTheClock.getTime()) && onTheClock.toISOString().startsWith(local)
+  return exists ? new Date(text) : undefined
+}
+
 /** An amount in the smallest unit of its currency. */
 export function isAmount(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= mostAmount

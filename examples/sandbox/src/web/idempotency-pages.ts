@@ -2,13 +2,15 @@ import type { RouteShorthandOptionsWithHandler } from 'fastify'
 import { contractOf, errorsPage } from 'hapax'
 import { keyStatus } from 'hapax/fastify'
 import type { Sandbox } from '../sandbox.js'
-import { type Authenticate, tenantOf } from './tenant.js'
+import { ownerOf } from './keys.js'
+import type { Authenticate } from './tenant.js'
 
 /** What Hapax tells clients about the routes that it guards. Nothing of it is written here: it follows the routes. */
 
 /** Which keys are accepted, which statuses may come, how long answers are kept. */
-export function contract({ hapax }: Sandbox): RouteShorthandOptionsWithHandler {
-  return { handler: async () => contractOf(hapax, { scopedBy: 'tenant' }) }
+export function contract({ hapax, keyOwner }: Sandbox): RouteShorthandOptionsWithHandler {
+  const scopedBy = keyOwner === 'credential' ? 'tenant and credential' : 'tenant'
+  return { handler: async () => contractOf(hapax, { scopedBy }) }
 }
 
 /** The page that the `type` of a problem leads to. */
@@ -21,6 +23,6 @@ export function errors(): RouteShorthandOptionsWithHandler {
 }
 
 /** How the caller's own key stands, which it sends in the header. */
-export function keyState({ hapax }: Sandbox, authenticate: Authenticate): RouteShorthandOptionsWithHandler {
-  return { onRequest: authenticate, handler: keyStatus(hapax, { scope: tenantOf }) }
+export function keyState(sandbox: Sandbox, authenticate: Authenticate): RouteShorthandOptionsWithHandler {
+  return { onRequest: authenticate, handler: keyStatus(sandbox.hapax, { scope: ownerOf(sandbox) }) }
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { mediaTypeUnsupported, Problem } from './problem.js'
+import { keepBytes } from './sent-bytes.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -16,6 +17,7 @@ export function readJsonOnly(app: FastifyInstance): void {
     { parseAs: 'buffer' },
     async (request: FastifyRequest, bytes: Buffer) => {
       if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') throw mediaTypeUnsupported()
+      keepBytes(request, bytes)
       if (bytes.byteLength === 0 && request.routeOptions.config.emptyBody === 'allowed') return undefined
       try {
         return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

@@ -2,36 +2,38 @@ import type { FastifyRequest } from 'fastify'
 import { Problem } from './problem.js'
 
 declare module 'fastify' {
-  interface FastifyRequest {
-    /** Who is asking, once `authenticate` has run. */
-    tenant: string
-  }
+  interface FastifyRequest extends Caller {}
 }
 
-const tenants = new Map([
-  ['ohk_test_acme', 'acme'],
-  ['ohk_test_globex', 'globex'],
+/** Who is asking, once `authenticate` has run. */
+export interface Caller {
+  tenant: string
+  /** Which of the tenant's tokens it was, by a name: the token itself is a secret. */
+  credential: string
+}
+
+/** Two for each tenant, as its shop and its back office might have them. */
+const callers = new Map<string, Caller>([
+  ['ohk_test_acme', { tenant: 'acme', credential: 'acme-1' }],
+  ['ohk_test_acme_2', { tenant: 'acme', credential: 'acme-2' }],
+  ['ohk_test_globex', { tenant: 'globex', credential: 'globex-1' }],
+  ['ohk_test_globex_2', { tenant: 'globex', credential: 'globex-2' }],
 ])
 
 /** A hook: a request goes on once it is known who is asking. On a replay too, since it stands before the guard. */
 export async function authenticate(request: FastifyRequest): Promise<void> {
   const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1]
-  const tenant = tenantWith(token)
-  if (tenant === undefined) throw unauthenticated(token)
-  request.tenant = tenant
+  const caller = callerWith(token)
+  if (caller === undefined) throw unauthenticated(token)
+  Object.assign(request, caller)
 }
 
 /** A system may know clients of its own besides. */
 export type Authenticate = typeof authenticate
 
 /** Whose token it is. */
-export function tenantWith(token: string | undefined): string | undefined {
-  return tenants.get(token ?? '')
-}
-
-/** A key belongs to the tenant of the token, never to anything that the request says about itself. */
-export function tenantOf({ tenant }: FastifyRequest): string {
-  return tenant
+export function callerWith(token: string | undefined): Caller | undefined {
+  return callers.get(token ?? '')
 }
 
 function unauthenticated(token: string | undefined): Problem {
