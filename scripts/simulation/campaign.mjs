@@ -56,5 +56,5 @@ export async function campaign({ bundle, processes, from, schedules, minutes }) 
 function roundOf(leftMs, perMs) {
   if (perMs === undefined) return 12_500
   const fit = Math.floor(leftMs * perMs)
-  return fit < 2_500 ? 0 : Math.min(fit, 250_000)
+  return fit < 2_500 ? 0 : Math.min(fit, 1_000_000)
 }

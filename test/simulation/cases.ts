@@ -12,6 +12,8 @@ const hour = 3_600_000
 const order = { tenant: 'acme', key: 'k1', amount: 1, item: 'boat' }
 const request = (program: Program, node = 0) => ({ program, order, nodes: [node] })
 const pass = (worker: WorkerName, node = 1) => ({ worker, node })
+/** At one node: the first goes alone, and the others go together. */
+const threeTogether = [request('plain'), request('plain'), { ...request('plain'), order: { ...order, key: 'k2' } }]
 /** Once there is nothing else to do: who carries out what a request has written has nothing to do before. */
 const soon = (worker: WorkerName, node = 1) => ({ ...pass(worker, node), afterMs: 1 })
 
@@ -51,6 +53,14 @@ export const cases: readonly Case[] = [
   {
     name: 'a phased operation against its retry, two cancelled statements',
     scenario: { requests: [request('rides'), request('rides', 1)], faults: { cancels: 2 } },
+  },
+  {
+    name: 'three requests with two keys in group commits, one crash',
+    scenario: { requests: threeTogether, batching: 'on', faults: { crashes: 1 } },
+  },
+  {
+    name: 'three requests with two keys in group commits, one cancelled statement',
+    scenario: { requests: threeTogether, batching: 'on', faults: { cancels: 1 } },
   },
   {
     name: 'a request and another one under its key, one crash',
@@ -105,6 +115,14 @@ export const cases: readonly Case[] = [
   {
     name: 'a request against a holder that was stopped and goes on',
     scenario: { requests: [request('plain'), request('plain', 1)], passes: [pass('sweeper')], faults: { freezes: 1 } },
+  },
+  {
+    name: 'a holder that was stopped until its answer expired against one that uses its key anew',
+    scenario: {
+      requests: [request('transfers'), request('transfers', 1)],
+      pauses: [25 * hour],
+      faults: { freezes: 1 },
+    },
   },
   {
     name: 'a call against a holder that was stopped and goes on',

@@ -92,8 +92,9 @@ function asked(
     async function answered(node: SimulatedNode, received: Order, task: Task): Promise<void> {
       const { status, headers, body } = await node.answer(program, received).catch(() => serverError)
       const isReplay = headers.some(([name]) => name.length === replayed.length && name.toLowerCase() === replayed)
-      const sent = { status, body: textOf(body), isReplay }
-      const reply = { ...sent, epoch: sending(task, received, sent) }
+      const text = textOf(body)
+      const epoch = sending(task, received, { status, body: text, isReplay })
+      const reply = { status, body: text, isReplay, epoch }
       world
         .call({
           process: node.process,

@@ -3,13 +3,13 @@ import type { Order, Program } from './application.js'
 import { isFinal, type Replied, type Told } from './client.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { judgeAct } from './invariants/acts.js'
-import { isAnswer, judgeHeard, judgeMinted, judgeMismatch, judgeSent } from './invariants/answers.js'
+import { holds, isAnswer, judgeHeard, judgeMinted, judgeMismatch, judgeSent } from './invariants/answers.js'
 import { judgeAsk } from './invariants/asks.js'
 import { isNotLanded, judgeEffect } from './invariants/effects.js'
 import { isSettled, judgeEnd } from './invariants/ends.js'
 import { judgeFence } from './invariants/fences.js'
 import { keyLives, oncePerLife } from './invariants/lives.js'
-import { judgeChange, recordChanges } from './invariants/records.js'
+import { isOvertaken, judgeChange, recordChanges } from './invariants/records.js'
 import { judgeRefusal, judgeRefused, noteChange } from './invariants/refusals.js'
 import { rowChanges } from './invariants/row-changes.js'
 import type { Provider } from './provider.js'
@@ -35,9 +35,11 @@ interface Judged {
   readonly provider: Provider
   readonly heard: readonly Told[]
   readonly requests: readonly { readonly order: Order }[]
+  /** Where requests share statements, nobody can say which of them wrote a row. */
+  readonly statements: 'own' | 'shared'
 }
 
-export function invariants({ world, database, provider, heard, requests }: Judged): Invariants {
+export function invariants({ world, database, provider, heard, requests, statements }: Judged): Invariants {
   const takeChanges = recordChanges(database)
   const takeEffectChanges = rowChanges(database.tables.effects)
   const lives = keyLives()
@@ -45,6 +47,8 @@ export function invariants({ world, database, provider, heard, requests }: Judge
   const notLanded = new Map<string, number>()
   const acts = oncePerLife(lives, provider.ledger)
   const asks = oncePerLife(lives, provider.asks)
+  /** Answers whose time was over, and whose keys were used anew since. */
+  const overtaken: StoredRecord[] = []
   /** What each claim found, by its id. */
   const found = new Map<string, StoredRecord | undefined>()
   let told = 0
@@ -76,6 +80,7 @@ export function invariants({ world, database, provider, heard, requests }: Judge
     for (const change of takeChanges()) {
       judgeChange(change, world.now(), openEffects(change.before?.id))
       lives.note(change)
+      if (isOvertaken(change)) overtaken.push(change.before)
       if (task !== undefined) noteChange(task, change, { now: world.now(), isAdrift: world.isAdrift, found })
     }
     for (const change of takeEffectChanges()) {
@@ -85,11 +90,21 @@ export function invariants({ world, database, provider, heard, requests }: Judge
     }
   }
 
-  function judgeReply(task: Task, order: Order, sent: Replied, name: string): void {
-    lookAtRows()
-    judgeMinted(task, order, sent)
-    if (isAnswer(sent.status)) judgeSent(order, sent.status, sent.body, recordOf(order))
-    else judgeRefusal(task, sent, name)
+  /**
+   * What is sent is what is stored now. Only who made an answer himself, and was stopped until its time was over and its key
+   * was used anew, sends the one that was stored then.
+   */
+  function recordBehind(order: Order, { status, body, isReplay }: Replied): StoredRecord | undefined {
+    const earlier = isReplay
+      ? undefined
+      : overtaken.find((record) => isNamed(record, order) && holds(record, status, body))
+    return earlier ?? recordOf(order)
+  }
+
+  function judgeReply(task: Task, order: Order, sent: Replied, record: StoredRecord | undefined, name: string): void {
+    if (statements === 'own') judgeMinted(task, order, sent)
+    if (isAnswer(sent.status)) judgeSent(order, sent.status, sent.body, record)
+    else if (statements === 'own') judgeRefusal(task, sent, name)
   }
 
   return {
@@ -108,12 +123,15 @@ export function invariants({ world, database, provider, heard, requests }: Judge
     },
     sending(task, order, sent) {
       const name = `${order.tenant}/${order.key}`
+      let record: StoredRecord | undefined
       try {
-        judgeReply(task, order, sent, name)
+        lookAtRows()
+        record = recordBehind(order, sent)
+        judgeReply(task, order, sent, record, name)
       } catch (error) {
         broken ??= error
       }
-      return lives.of(name) * 1_000 + (recordOf(order)?.generation ?? 0)
+      return lives.of(name) * 1_000 + (record?.generation ?? 0)
     },
     isSettled() {
       for (const record of database.records()) if (!isSettled(record)) return false
@@ -147,4 +165,8 @@ export function invariants({ world, database, provider, heard, requests }: Judge
       }
     },
   }
+}
+
+function isNamed({ scope, key }: StoredRecord, order: Order): boolean {
+  return scope === order.tenant && key === order.key
 }

@@ -5,7 +5,7 @@
 import { cases } from './cases.js'
 import { exhaust } from './exhaustive.js'
 import { scenarioOf, scheduleOf } from './random.js'
-import { type Ended, run, runTogether } from './running.js'
+import { type Ended, run, runAll } from './running.js'
 import { shrunk } from './shrinking.js'
 
 /** What is asked of one process. */
@@ -19,9 +19,6 @@ export type Task =
       readonly ms: number
     }
   | { readonly kind: 'seed'; readonly seed: number }
-
-/** Schedules that run at once. More of them save turns, and lose more by what is alive when something is collected. */
-const together = 1
 
 const task = JSON.parse(process.argv[2] ?? '{}') as Task
 process.on('unhandledRejection', (error) => {
@@ -58,19 +55,15 @@ async function runRandom({ from, step, count, ms }: Extract<Task, { kind: 'rando
   let begun = 0
   let finished = 0
   let failed: { readonly seed: number } | undefined
-  const seeds = new Map<unknown, number>()
+  let seed = 0
   const next = () => {
     if (failed !== undefined || begun === count || performance.now() - startedAt > ms) return undefined
-    const seed = from + begun++ * step
-    const schedule = scheduleOf(seed)
-    seeds.set(schedule.simulation, seed)
-    return schedule
+    seed = from + begun++ * step
+    return scheduleOf(seed)
   }
-  await runTogether(next, together, ({ simulation, error }: Ended) => {
-    const seed = seeds.get(simulation) ?? 0
-    seeds.delete(simulation)
+  await runAll(next, ({ error }: Ended) => {
     finished++
-    if (error !== undefined && failed === undefined) failed = { seed }
+    if (error !== undefined) failed = { seed }
     if (finished % 5_000 === 0) say({ kind: 'progress', schedules: finished })
   })
   const tookMs = performance.now() - startedAt

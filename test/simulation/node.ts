@@ -2,6 +2,7 @@ import { type Engine, engine } from '../../src/engine/engine.js'
 import { handle } from '../../src/http/door.js'
 import type { Exchange, Reply } from '../../src/http/exchange.js'
 import { type Inbox, inbox } from '../../src/inbox/inbox.js'
+import { defaults } from '../../src/kernel/limits.js'
 import type { Service } from '../../src/workers/service.js'
 import { type ServicesOptions, servicesOf, type WorkerName, workerNames } from '../../src/workers/services.js'
 import { effectsOf, type Mounted, mounted, type Order, type Program } from './application.js'
@@ -31,16 +32,21 @@ export interface Surroundings {
   readonly provider: Provider
   /** Those that anybody asks for: only who knows an operation can go on with it. */
   readonly programs: readonly Program[]
+  /** Whether what arrives together at the database travels together. */
+  readonly batching: 'on' | 'off'
 }
 
-export function startNode(name: string, { world, database, provider, programs }: Surroundings): SimulatedNode {
+export function startNode(name: string, around: Surroundings): SimulatedNode {
+  const { world, database, provider, programs } = around
   const process = world.add(newProcess(name, 'node'))
   const fraction = seeded(name.length * 31 + name.charCodeAt(name.length - 1))
   let ids = 0
   const idOf = (count: number) => `${name}, ${count}`
+  const clock = world.clockOf(process)
+  const batching = around.batching === 'on' ? ({ ...oneLane, clock } as const) : 'off'
   const hapax = engine<SimulatedTx>({
-    store: simulatedStore(database, world, process),
-    clock: world.clockOf(process),
+    store: simulatedStore(database, world, process, batching),
+    clock,
     chance: { fraction, id: () => idOf(++ids) },
     effects: effectsOf({ process, provider }),
     log: () => {},
@@ -76,6 +82,9 @@ export function startNode(name: string, { world, database, provider, programs }:
     },
   }
 }
+
+/** One, so that few requests are enough for some of them to wait for each other. */
+const oneLane = { lanes: 1, patienceMs: defaults.storeTimeoutMs }
 
 /** Every worker off: whoever asks for one turns it on. */
 const nobody = Object.fromEntries(workerNames.map((name) => [name, 'off'])) as Readonly<Record<WorkerName, 'off'>>

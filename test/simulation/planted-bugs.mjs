@@ -96,6 +96,46 @@ export const bugs = [
     says: /another request/,
   },
   {
+    bug: 'a cached answer is given to a different request',
+    patch: {
+      file: 'src/engine/executing.ts',
+      from: "  if (comparison === undefined) return replayed(context, guarded, kept.answer, kept, 'cache')\n",
+      to: "  if (comparison?.kind !== 'incomparable') return replayed(context, guarded, kept.answer, kept, 'cache')\n",
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /another request/,
+  },
+  {
+    bug: 'a tenant is not part of the name of what is cached',
+    patch: {
+      file: 'src/engine/recent-replays.ts',
+      from: 'function addressOf({ scope, key }: RecordName): string {\n',
+      to: "function addressOf({ key }: RecordName): string {\n  const scope = 'all'\n",
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /./,
+  },
+  {
+    bug: 'a cached answer outlives its record',
+    patch: {
+      file: 'src/engine/recent-replays.ts',
+      from: 'return onTheWall < 0 ? 0 : forMs - Math.max(clock.elapsed() - keptAt, onTheWall)',
+      to: 'return onTheWall < 0 ? 0 : forMs + keptAt',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /./,
+  },
+  {
+    bug: 'an answer is cached before it is durable',
+    patch: {
+      file: 'src/engine/finishing.ts',
+      from: '  const completed = context.store.complete(claim, { answer, answerVersion: guarded.policy.answerVersion })\n',
+      to: '  cache(run, answer, { askedAt: asked.askedAt, expiresAt: undefined })\n  const completed = context.store.complete(claim, { answer, answerVersion: guarded.policy.answerVersion })\n',
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /./,
+  },
+  {
     bug: 'whether a request is the same is asked after whether it is under way',
     patch: {
       file: 'src/engine/transitions.ts',
@@ -149,8 +189,8 @@ export const bugs = [
     bug: 'an answer is sent before it is stored',
     patch: {
       file: 'src/engine/finishing.ts',
-      from: '  if (isPromise(completed)) return completed.then((completed) => told(run, said, completed, result))\n',
-      to: '  if (isPromise(completed)) return told(run, said, { expiresAt: undefined }, result)\n',
+      from: '  if (isPromise(completed)) return completed.then((completed) => told(run, asked, completed, result))\n',
+      to: '  if (isPromise(completed)) return told(run, asked, { expiresAt: undefined }, result)\n',
     },
     caughtBy: { seeds: 1_000 },
     says: /before that was durable|nobody listens/,
@@ -487,5 +527,15 @@ export const bugs = [
     },
     caughtBy: { case: 'a doubt about a call against the reconciler and an operator at once' },
     says: /something is stuck/,
+  },
+  {
+    bug: 'two requests of one batch are both told that their key was new',
+    patch: {
+      file: 'src/stores/postgres/batching-table.ts',
+      from: "{ kind: 'known', found: inserted.found && copied(inserted.found) } : undefined",
+      to: "{ kind: 'known', found: inserted.found && copied(inserted.found) } : inserted",
+    },
+    caughtBy: { case: 'three requests with two keys in group commits, one crash' },
+    says: /asked for blindly/,
   },
 ]

@@ -38,6 +38,7 @@ export function scenarioOf(seed: number): Scenario {
     const order: Order = { tenant, key, amount, item: 'boat', ...keyless }
     return { program, order, nodes: Array.from({ length: 1 + mostly(2) }, () => upTo(nodes - 1)), ...later() }
   })
+  const isBatching = fraction() < 0.25
   return {
     requests,
     passes: Array.from({ length: isLong ? upTo(6) : rarely(6) }, () => ({
@@ -47,6 +48,7 @@ export function scenarioOf(seed: number): Scenario {
     })),
     deliveries: rarely(2),
     operators: rarely(1),
+    ...(isBatching && { batching: 'on' }),
     pauses: fraction() < 0.05 ? [oneOf([60_000, hour, 25 * hour])] : [],
     faults: {
       breaks: mostly(4),

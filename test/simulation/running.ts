@@ -22,29 +22,34 @@ export async function run(schedule: Schedule): Promise<Ended> {
   for (;;) {
     const ended = stepped(schedule)
     if (ended !== undefined) return ended
-    await turn()
+    await new Promise<void>(turned)
   }
 }
 
-/** Runs many at once, each a step per turn of the event loop: they know nothing of each other. */
-export async function runTogether(next: () => Schedule | undefined, together: number, ended: (end: Ended) => void) {
-  const running: Schedule[] = []
-  for (;;) {
-    while (running.length < together) {
-      const schedule = next()
-      if (schedule === undefined) break
-      running.push(schedule)
+/** Runs one after another until there is none left. */
+export function runAll(next: () => Schedule | undefined, ended: (end: Ended) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let schedule = next()
+    const step = () => {
+      try {
+        if (schedule === undefined) return resolve()
+        const end = stepped(schedule)
+        if (end !== undefined) {
+          ended(end)
+          schedule = next()
+        }
+        void soon.then(turn)
+      } catch (error) {
+        reject(error)
+      }
     }
-    if (running.length === 0) return
-    for (let index = running.length - 1; index >= 0; index--) {
-      const end = stepped(running[index] as Schedule)
-      if (end === undefined) continue
-      running.splice(index, 1)
-      ended(end)
-    }
-    await turn()
-  }
+    const turn = () => turned(step)
+    step()
+  })
 }
+
+/** What is put off from here is put off from within a microtask. */
+const soon = Promise.resolve()
 
 /** One step. What follows from it in the processes has happened when the turn is over. */
 function stepped({ simulation, choices, onStep }: Schedule): Ended | undefined {
@@ -62,9 +67,10 @@ function stepped({ simulation, choices, onStep }: Schedule): Ended | undefined {
  * left, and without a turn of the event loop, which costs more than a step. Now and then there is one all the same: node
  * speaks of what was rejected where nobody listens only then.
  */
-function turn(): Promise<void> {
+function turned(then: () => void): void {
   turns++
-  return new Promise((resolve) => (turns % ticksPerTurn === 1 ? setImmediate(resolve) : process.nextTick(resolve)))
+  if (turns % ticksPerTurn === 1) setImmediate(then)
+  else process.nextTick(then)
 }
 
 const ticksPerTurn = 64

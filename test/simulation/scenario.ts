@@ -27,6 +27,8 @@ export interface Scenario {
   readonly operatorsAfterMs?: number
   /** Time that passes at some point: a retention, say. */
   readonly pauses?: readonly number[]
+  /** Whether each node sends its statements in groups. */
+  readonly batching?: 'on'
   readonly faults: Budget
 }
 

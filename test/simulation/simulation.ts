@@ -34,7 +34,9 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     },
   })
   const provider = new Provider(world)
-  const checks = invariants({ world, database, provider, heard, requests: scenario.requests })
+  const { requests, batching = 'off' } = scenario
+  const statements = batching === 'on' ? 'shared' : 'own'
+  const checks = invariants({ world, database, provider, heard, requests, statements })
   const programs = [...new Set(scenario.requests.map(({ program }) => program))]
   const outside = world.add(newProcess('somebody'))
 
@@ -44,7 +46,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     if (known?.process.isAlive) return known
     lives++
     const name = known === undefined ? `node ${index + 1}` : `node ${index + 1} in its ${lives}th life`
-    const started = startNode(name, { world, database, provider, programs })
+    const started = startNode(name, { world, database, provider, programs, batching })
     nodes.set(index, started)
     return started
   }

@@ -15,56 +15,57 @@ export function simulatedCalls(line: Line): CallStore {
   const { records, calls, testimonies } = line.database.tables
   return {
     find: (key) =>
-      line.ask({
-        words: () => `looks for call ${key}`,
-        isRead: true,
-        run() {
-          const kept = seen(calls, key, undefined)
-          if (kept === undefined) return undefined
-          const record = seen(records, addressOf(kept.name), undefined)?.record
-          const isSame = record !== undefined && record.id === kept.recordId
-          return { call: { ...kept.call }, record: isSame ? copyOfRecord(record) : undefined }
+      line.ask(
+        () => `looks for call ${key}`,
+        {
+          run() {
+            const kept = seen(calls, key, undefined)
+            if (kept === undefined) return undefined
+            const record = seen(records, addressOf(kept.name), undefined)?.record
+            const isSame = record !== undefined && record.id === kept.recordId
+            return { call: { ...kept.call }, record: isSame ? copyOfRecord(record) : undefined }
+          },
         },
-      }),
-    async list({ since, until, limit, after }) {
+        'read',
+      ),
+    async list({ since, until, record, limit, after }) {
       const size = boundedLimit(limit, limits.page)
       const from = after === undefined ? undefined : placeAfter(after)
-      const found = await line.ask({
-        words: () => 'lists calls',
-        isRead: true,
+      const listed = {
         run: () =>
           allSeen(calls, undefined)
+            .filter(({ recordId }) => record === undefined || recordId === record)
             .map(({ call }) => ({ ...call }))
             .filter(({ begunAt }) => begunAt >= (since ?? begunAt) && (until === undefined || begunAt < until))
             .filter((call) => from === undefined || byBeginning(call, from) > 0)
             .sort(byBeginning)
             .slice(0, size + 1),
-      })
+      }
+      const found = await line.ask(() => 'lists calls', listed, 'read')
       const page = found.slice(0, size)
       return { calls: page, next: found.length > size ? afterOf(page) : undefined }
     },
     named: (keys) =>
-      line.ask({
-        words: () => `reads calls ${keys}`,
-        isRead: true,
-        run: () => keys.flatMap((key) => seen(calls, key, undefined)?.call ?? []).map((call) => ({ ...call })),
-      }),
+      line.ask(
+        () => `reads calls ${keys}`,
+        { run: () => keys.flatMap((key) => seen(calls, key, undefined)?.call ?? []).map((call) => ({ ...call })) },
+        'read',
+      ),
     testify(testimony) {
       const words = () => `testifies that ${testimony.downstreamKey} ${testimony.says}`
-      return line.ask({ ...testifying(line, [ownTestimony(testimony)], undefined), words })
+      return line.ask(words, testifying(line, [ownTestimony(testimony)], undefined))
     },
     async testimonies(keys) {
-      const said = await line.ask({
-        words: () => `reads what was said about ${keys}`,
-        isRead: true,
-        run: () => allSeen(testimonies, undefined).filter(({ downstreamKey }) => keys.includes(downstreamKey)),
-      })
+      const said = await line.ask(
+        () => `reads what was said about ${keys}`,
+        { run: () => allSeen(testimonies, undefined).filter(({ downstreamKey }) => keys.includes(downstreamKey)) },
+        'read',
+      )
       return said.map(copyOfTestimony)
     },
     async reap(limit, keepMs) {
       const bounded = boundedLimit(limit, limits.batch)
-      return line.ask({
-        words: () => `reaps up to ${bounded} testimonies`,
+      return line.ask(() => `reaps up to ${bounded} testimonies`, {
         run: () => reapTestimonies(line, bounded, keepMs),
       })
     },

@@ -41,11 +41,7 @@ export function inOneTransaction<T>(
 }
 
 export function committed(line: Line, transaction: Transaction, subject: () => string): Promise<void> {
-  return line.say(transaction, {
-    words: () => `commits ${subject()}`,
-    run: () => commit(transaction),
-    isCommit: true,
-  })
+  return line.say(transaction, () => `commits ${subject()}`, { run: () => commit(transaction) }, 'commit')
 }
 
 /** Behind a savepoint. */

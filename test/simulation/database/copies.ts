@@ -38,11 +38,18 @@ export function ownTestimony(testimony: Testimony): Testimony {
 }
 
 export function copyOfVerdict(verdict: Verdict): Verdict {
-  if (!('record' in verdict)) return verdict
-  const record = copyOfRecord(verdict.record)
-  return verdict.kind === 'completed'
-    ? { ...verdict, record, answer: record.answer ?? verdict.answer }
-    : { ...verdict, record }
+  switch (verdict.kind) {
+    case 'reserved':
+    case 'resumed':
+      return { kind: verdict.kind, claim: verdict.claim, record: copyOfRecord(verdict.record) }
+    case 'completed': {
+      const record = copyOfRecord(verdict.record)
+      const { expiresInMs } = verdict
+      return { kind: 'completed', answer: record.answer ?? verdict.answer, record, expiresInMs }
+    }
+    default:
+      return verdict
+  }
 }
 
 export function copyOfEffect(effect: StoredEffect): StoredEffect {

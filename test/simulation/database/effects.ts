@@ -24,13 +24,13 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
   const own = (claim: EffectClaim, to: (current: StoredEffect) => StoredEffect | undefined) =>
     fencedOnEffect(line, claim, undefined, one(claim.id, to))
   const changes = async (words: () => string, deed: Deed<StoredEffect | undefined>) =>
-    (await line.ask({ ...deed, words })) !== undefined
+    (await line.ask(words, deed)) !== undefined
   const many = async (words: () => string, deeds: readonly Deed<StoredEffect | undefined>[]) =>
-    line.ask({ ...together(deeds), words })
+    line.ask(words, together(deeds))
   const given = async (words: () => string, run: () => readonly StoredEffect[]) =>
-    (await line.ask({ words, run })).map(copyOfEffect)
+    (await line.ask(words, { run })).map(copyOfEffect)
   const found = async (words: () => string, run: () => StoredEffect | undefined) => {
-    const effect = await line.ask({ words, run, isRead: true })
+    const effect = await line.ask(words, { run }, 'read')
     return effect && copyOfEffect(effect)
   }
 
@@ -78,19 +78,16 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
         async ({ transaction, said }) => {
           const outcome = ownOutcome({ kind: 'done', ...result })
           await said(body)
-          const finished = await line.say(transaction, {
-            words: () => `finishes effect ${claim.id}`,
-            // That it is done already is no error on its own, but here the rows of the application would commit twice.
-            ...fencedOnEffect(
-              line,
-              claim,
-              transaction,
-              update(effects, claim.id, transaction, (current) => {
-                const next = transitions.settle(current, claim, outcome, now())
-                return next === current ? undefined : next
-              }),
-            ),
+          // That it is done already is no error on its own, but here the rows of the application would commit twice.
+          const finishing = update(effects, claim.id, transaction, (current) => {
+            const next = transitions.settle(current, claim, outcome, now())
+            return next === current ? undefined : next
           })
+          const finished = await line.say(
+            transaction,
+            () => `finishes effect ${claim.id}`,
+            fencedOnEffect(line, claim, transaction, finishing),
+          )
           if (finished === undefined) throw new HapaxError('claim_lost')
           return { value: undefined, isCommitted: () => isDone(claim.id, claim.fence) }
         },
@@ -136,7 +133,7 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
           return id === undefined ? undefined : seen(effects, id, undefined)
         },
       ),
-    async list({ state, kind, after, limit }) {
+    async list({ state, kind, record, after, limit }) {
       const size = boundedLimit(limit, limits.page)
       const listed = await given(
         () => 'lists effects',
@@ -145,6 +142,7 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
             .filter((effect) => effect.id > Number(after ?? 0))
             .filter((effect) => state === undefined || effect.state === state)
             .filter((effect) => kind === undefined || effect.kind === kind)
+            .filter((effect) => record === undefined || effect.recordId === record)
             .sort((a, b) => a.id - b.id)
             .slice(0, size + 1),
       )
@@ -188,21 +186,20 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
       ),
     async reap(limit, keepMs) {
       const bounded = most(limit)
-      return line.ask({ words: () => `reaps up to ${bounded} effects`, run: () => batches.reap(bounded, keepMs) })
+      return line.ask(() => `reaps up to ${bounded} effects`, { run: () => batches.reap(bounded, keepMs) })
     },
   }
 
   /** Waits for a commit that is still under way. */
   function isDone(id: number, fence: number): Promise<boolean> {
-    return line.ask({
-      words: () => `looks what became of effect ${id}`,
-      isRead: true,
+    const looking: Deed<boolean> = {
       waitsFor: () => holderOf(effects, id, undefined),
       run() {
         const effect = seen(effects, id, undefined)
         return effect?.fence === fence && effect.state === 'done'
       },
-    })
+    }
+    return line.ask(() => `looks what became of effect ${id}`, looking, 'read')
   }
 }
 

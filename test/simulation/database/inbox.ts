@@ -19,8 +19,7 @@ export function simulatedInbox(line: Line): InboxStore<SimulatedTx> {
       const named = () => `event ${provider}/${eventId}`
       return inOneTransaction<Receipt<T>>(line, named, async ({ transaction, said }): Promise<Ending<Receipt<T>>> => {
         const address = `${provider}\n${eventId}`
-        const isNew = await line.say(transaction, {
-          words: () => `inserts ${named()}`,
+        const isNew = await line.say(transaction, () => `inserts ${named()}`, {
           waitsFor: () => inserterOf(events, address, transaction),
           run() {
             if (seen(events, address, transaction) !== undefined) return false
@@ -32,15 +31,14 @@ export function simulatedInbox(line: Line): InboxStore<SimulatedTx> {
         const { value, testimonies } = await said(body)
         if (testimonies.length > 0) {
           const words = () => `testifies with ${named()}`
-          await line.say(transaction, { ...testifying(line, testimonies.map(ownTestimony), transaction), words })
+          await line.say(transaction, words, testifying(line, testimonies.map(ownTestimony), transaction))
         }
         return { value: { kind: 'processed', value } }
       })
     },
     async reap(limit, keepMs) {
       const bounded = boundedLimit(limit, limits.batch)
-      const gone = await line.ask({
-        words: () => `forgets up to ${bounded} events`,
+      const gone = await line.ask(() => `forgets up to ${bounded} events`, {
         run: () =>
           updateFree(events, {
             to: ({ processedAt }) => (processedAt <= line.now() - keepMs ? 'deleted' : undefined),

@@ -7,26 +7,23 @@ import type { SimulatedDatabase } from './database.js'
 import { brokenLine, isServerError, serverError } from './server-error.js'
 import { dropAdrift, failed, isDeadlock, newTransaction, rollBack } from './transaction.js'
 
-/** One statement: it waits while somebody is in its way, and then runs in one instant. */
+/** What a statement does: it waits while somebody is in its way, and then runs in one instant. */
 export interface Statement<T> {
-  /** What whoever sends it does: `reserves acme/k1`. */
-  readonly words: () => string
   readonly waitsFor?: WaitsFor
   readonly run: () => T
-  /** It ends its transaction. */
-  readonly isCommit?: true
-  /** It changes nothing, and locks nothing. */
-  readonly isRead?: true
 }
+
+/** What whoever sends it does: `reserves acme/k1`. */
+export type Words = () => string
 
 /** How one node talks to the database. */
 export interface Line {
   readonly database: SimulatedDatabase
   now(): number
-  /** A statement by itself. Throws a HapaxError. */
-  ask<T>(statement: Statement<T>): Promise<T>
-  /** A statement of a transaction. Throws what the server said. */
-  say<T>(transaction: Transaction, statement: Statement<T>): Promise<T>
+  /** A statement by itself; a read changes nothing, and locks nothing. Throws a HapaxError. */
+  ask<T>(words: Words, statement: Statement<T>, kind?: 'read'): Promise<T>
+  /** A statement of a transaction, which a commit ends. Throws what the server said. */
+  say<T>(transaction: Transaction, words: Words, statement: Statement<T>, kind?: 'commit'): Promise<T>
   begin(): Transaction
 }
 
@@ -38,7 +35,7 @@ export function lineOf(database: SimulatedDatabase, ports: Ports, process: Proce
   process.onCrash.push(() => {
     for (const transaction of [...open]) rollBack(transaction)
   })
-  const wordsOf = ({ words }: Statement<unknown>) => {
+  const saidBy = (words: Words): Words => {
     return () => `${process.name} ${words()}`
   }
 
@@ -54,18 +51,18 @@ export function lineOf(database: SimulatedDatabase, ports: Ports, process: Proce
   return {
     database,
     now: () => ports.now(),
-    async ask(statement) {
+    async ask(words, statement, kind) {
       const { waitsFor = nobody } = statement
       try {
         const outcome = await ports.call({
           process,
           port: 'store',
-          words: wordsOf(statement),
+          words: saidBy(words),
           isReady: () => waitsFor() === undefined,
           happen: () => (waitsFor() === undefined ? ran(statement) : refused(serverError('40P01'))),
           broken: brokenLine,
           adrift: brokenLine,
-          isTraceless: statement.isRead ?? false,
+          isTraceless: kind === 'read',
           cancel: { isPossible: always, happen: () => refused(serverError('57014')) },
           digest: canonical,
         })
@@ -74,14 +71,14 @@ export function lineOf(database: SimulatedDatabase, ports: Ports, process: Proce
         throw storeError(error)
       }
     },
-    async say(transaction, statement) {
+    async say(transaction, words, statement, kind) {
       if (transaction.stage === 'over') throw endedTransaction()
       const { waitsFor = nobody } = statement
       const turn = transaction.statements.push(waitsFor) - 1
       const outcome = await ports.call({
         process,
         port: 'store',
-        words: wordsOf(statement),
+        words: saidBy(words),
         isReady() {
           if (transaction.stage === 'over') return true
           const blocker = transaction.done === turn ? waitsFor() : transaction
@@ -98,8 +95,8 @@ export function lineOf(database: SimulatedDatabase, ports: Ports, process: Proce
           transaction.lose(error)
           return error
         },
-        isTraceless: !statement.isCommit,
-        adrift: statement.isCommit && (() => adrift(transaction)),
+        isTraceless: kind !== 'commit',
+        adrift: kind === 'commit' ? () => adrift(transaction) : undefined,
         cancel: {
           isPossible: () => transaction.stage !== 'over' && transaction.done === turn,
           happen() {

@@ -33,7 +33,7 @@ export function inserting({ database, now }: Line, scope: Scope, given: readonly
         if (seen(effectKeys, effect.downstreamKey, by) !== undefined) throw serverError('23505')
         const id = database.newId('effect')
         put(effectKeys, effect.downstreamKey, id, by)
-        put(effects, id, { id, ...written(effect, record, now()) }, by)
+        put(effects, id, written(effect, record, now(), id), by)
       }
     },
   }

@@ -30,7 +30,7 @@ export function inTransaction<T>(
     async ({ transaction, said }) => {
       const { value, ...step } = await said(body)
       const words = () => `writes ${named(claim)} and its effects`
-      const written = await line.say(transaction, { ...fencedWrite(line, claim, step, transaction), words })
+      const written = await line.say(transaction, words, fencedWrite(line, claim, step, transaction))
       if (written === undefined) throw new HapaxError('claim_lost')
       return { value: { value, ...written }, isCommitted: () => isCommitted(line, claim, transaction) }
     },
@@ -41,15 +41,14 @@ export function inTransaction<T>(
 export function isCommitted(line: Line, claim: Claim, { id }: Transaction): Promise<boolean> {
   const { records, keyLocks } = line.database.tables
   const address = addressOf(claim)
-  return line.ask({
-    words: () => `looks what became of ${named(claim)}`,
-    isRead: true,
+  const looking: Deed<boolean> = {
     waitsFor: () => holderOf(keyLocks, address, undefined) ?? holderOf(records, address, undefined),
     run() {
       const row = seen(records, address, undefined)
       return row?.record.claimId === claim.claimId && row.committedIn === id
     },
-  })
+  }
+  return line.ask(() => `looks what became of ${named(claim)}`, looking, 'read')
 }
 
 function fencedWrite(

@@ -1,7 +1,8 @@
 import { isFinal } from '../../../src/engine/effect-store.js'
+import { pageOf } from '../../../src/engine/listing.js'
 import type { StoredRecord } from '../../../src/engine/record.js'
-import type { ListQuery, Usage, WaitingQuery } from '../../../src/engine/store.js'
-import { tenantOf } from '../../../src/engine/tenant.js'
+import type { ListQuery, TenantQuery, Usage, WaitingQuery } from '../../../src/engine/store.js'
+import { tenantOf, tenantsAmong } from '../../../src/engine/tenant.js'
 import * as transitions from '../../../src/engine/transitions.js'
 import type { RecordRow } from './database.js'
 import { forgetRecord } from './hanging.js'
@@ -76,13 +77,8 @@ export function recordBatches(line: Line) {
       for (const record of gone) forgetRecord(line, record, 'go')
       return gone.length
     },
-    list: ({ scope, state, after }: ListQuery, limit: number) =>
-      all()
-        .filter((record) => record.id > Number(after ?? 0))
-        .filter((record) => scope === undefined || record.scope === scope)
-        .filter((record) => state === undefined || record.state === state)
-        .sort(by(({ id }) => id))
-        .slice(0, limit),
+    list: (query: ListQuery) => pageOf(all(), query),
+    tenants: (query: TenantQuery) => tenantsAmong(all(), query),
     usage(tenant: string, atMost: number): Usage {
       const active = all().filter(
         (record) => tenantOf(record.scope) === tenant && !transitions.isExpired(record, now()),

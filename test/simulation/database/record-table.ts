@@ -1,34 +1,30 @@
 import type { RecordName, StoredRecord } from '../../../src/engine/record.js'
 import type { RecordTable } from '../../../src/stores/postgres/record-table.js'
 import type { RecordRow } from './database.js'
-import type { Line } from './line.js'
+import type { Line, Words } from './line.js'
 import { recordBatches } from './record-batches.js'
 import { recordDeeds } from './record-deeds.js'
 
-/**
- * The statements that the steps of the PostgreSQL store are made of, each one call. What is spread comes first: behind another
- * member it takes several times as long.
- */
+/** The statements that the steps of the PostgreSQL store are made of, each one call. */
 export function simulatedRecordTable(line: Line): Omit<RecordTable, 'lock' | 'create'> {
   const deeds = recordDeeds(line, undefined)
   const batches = recordBatches(line)
-  const change = <T>(words: () => string, run: () => T) => line.ask({ words, run })
-  const look = <T>(words: () => string, run: () => T) => line.ask({ words, run, isRead: true })
+  const change = <T>(words: Words, run: () => T) => line.ask(words, { run })
+  const look = <T>(words: Words, run: () => T) => line.ask(words, { run }, 'read')
 
   return {
-    insert: (reservation) => line.ask({ ...deeds.insert(reservation), words: () => `reserves ${named(reservation)}` }),
-    find: (name) => line.ask({ ...deeds.find(name), words: () => `reads ${named(name)}`, isRead: true }),
+    insert: (reservation) => line.ask(() => `reserves ${named(reservation)}`, deeds.insert(reservation)),
+    find: (name) => line.ask(() => `reads ${named(name)}`, deeds.find(name), 'read'),
     async write(found, next, call) {
-      const words = () => `writes ${named(next)} as ${next.state}`
-      return writtenIn(await line.ask({ ...deeds.write(found, () => next, call), words }))
+      const writing = deeds.write(found, () => next, call)
+      return writtenIn(await line.ask(() => `writes ${named(next)} as ${next.state}`, writing))
     },
-    remove: (found) => line.ask({ ...deeds.remove(found), words: () => `forgets ${named(found.record)}` }),
+    remove: (found) => line.ask(() => `forgets ${named(found.record)}`, deeds.remove(found)),
     renew: async (claim, leaseMs) =>
-      (await line.ask({ ...deeds.renew(claim, leaseMs), words: () => `renews ${named(claim)}` })) !== undefined,
+      (await line.ask(() => `renews ${named(claim)}`, deeds.renew(claim, leaseMs))) !== undefined,
     async complete(claim, completion) {
-      const words = () => `completes ${named(claim)}`
-      const row = await line.ask({ ...deeds.complete(claim, completion), words })
-      return row && { expiresAt: row.record.expiresAt, ...writtenIn(row) }
+      const row = await line.ask(() => `completes ${named(claim)}`, deeds.complete(claim, completion))
+      return row && { expiresAt: row.record.expiresAt, committedIn: row.committedIn ?? '' }
     },
     sweep: (limit) =>
       change(
@@ -55,10 +51,15 @@ export function simulatedRecordTable(line: Line): Omit<RecordTable, 'lock' | 'cr
         () => `forgets up to ${limit} tombstones`,
         () => batches.forget(limit),
       ),
-    list: (query, limit) =>
+    list: (query) =>
       look(
         () => 'lists records',
-        () => batches.list(query, limit),
+        () => batches.list(query),
+      ),
+    tenants: (query) =>
+      look(
+        () => 'lists tenants',
+        () => batches.tenants(query),
       ),
     usage: (tenant, atMost) =>
       look(
@@ -72,8 +73,6 @@ export function named({ scope, key }: RecordName | StoredRecord): string {
   return `${scope}/${key}`
 }
 
-function writtenIn(row: RecordRow): { readonly committedIn: string }
-function writtenIn(row: RecordRow | undefined): { readonly committedIn: string } | undefined
 function writtenIn(row: RecordRow | undefined): { readonly committedIn: string } | undefined {
   return row && { committedIn: row.committedIn ?? '' }
 }

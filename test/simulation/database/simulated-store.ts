@@ -4,6 +4,7 @@ import type { EffectStore } from '../../../src/engine/effect-store.js'
 import type { InboxStore } from '../../../src/engine/inbox-store.js'
 import type { RecordName } from '../../../src/engine/record.js'
 import type { DatabaseStore, Store } from '../../../src/engine/store.js'
+import { type BatchingOptions, batchingTable } from '../../../src/stores/postgres/batching-table.js'
 import { postgresSteps } from '../../../src/stores/postgres/steps.js'
 import type { Ports } from '../world/port-call.js'
 import type { Process } from '../world/process.js'
@@ -16,6 +17,7 @@ import { simulatedInbox } from './inbox.js'
 import { lineOf } from './line.js'
 import { inTransaction } from './phase.js'
 import { simulatedRecordTable } from './record-table.js'
+import { simulatedBatches } from './shared-statements.js'
 import { type SimulatedTx, simulatedTx } from './simulated-tx.js'
 import { single } from './single.js'
 import { rollBack } from './transaction.js'
@@ -39,9 +41,15 @@ export interface OwnTransaction {
  * One node's view of a simulated PostgreSQL: every statement is a call that the world decides about. The steps are those of
  * the PostgreSQL store, on tables that wait, lock and undo as its server does.
  */
-export function simulatedStore(database: SimulatedDatabase, ports: Ports, process: Process): SimulatedStore {
+export function simulatedStore(
+  database: SimulatedDatabase,
+  ports: Ports,
+  process: Process,
+  batching: 'off' | BatchingOptions = 'off',
+): SimulatedStore {
   const line = lineOf(database, ports, process)
-  const steps = postgresSteps(simulatedRecordTable(line))
+  const table = simulatedRecordTable(line)
+  const steps = postgresSteps(batching === 'off' ? table : batchingTable(table, simulatedBatches(line), batching))
   // Member by member: a world makes thousands of these in a second, and a spread costs more than all the rest.
   return {
     name: 'simulated',
@@ -70,6 +78,7 @@ export function simulatedStore(database: SimulatedDatabase, ports: Ports, proces
       return { records: records.map(copyOfRecord), next }
     },
     usage: steps.usage,
+    tenants: steps.tenants,
     transaction: (claim, body) => inTransaction(line, claim, body),
     single: (reservation, body, joins) => single(line, ownReservation(reservation), body, joins),
     calls: simulatedCalls(line),

@@ -22,8 +22,7 @@ export function simulatedTx(line: Line, transaction: Transaction): SimulatedTx {
     async insert(table, id, row) {
       if (sealed()) throw endedTransaction()
       const address = `${table}\n${id}`
-      await line.say(transaction, {
-        words: () => `inserts ${id} into ${table}`,
+      await line.say(transaction, () => `inserts ${id} into ${table}`, {
         waitsFor: () => inserterOf(rows, address, transaction),
         run() {
           if (seen(rows, address, transaction) !== undefined) throw serverError('23505')
@@ -34,7 +33,7 @@ export function simulatedTx(line: Line, transaction: Transaction): SimulatedTx {
     async get(table, id) {
       if (sealed()) throw endedTransaction()
       const run = () => seen(rows, `${table}\n${id}`, transaction)
-      return line.say(transaction, { words: () => `reads ${id} of ${table}`, run })
+      return line.say(transaction, () => `reads ${id} of ${table}`, { run })
     },
   }
 }

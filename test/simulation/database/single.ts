@@ -31,8 +31,7 @@ export async function single<T>(
 
   async function run({ transaction, undoable }: Open): Promise<Ending<SingleOutcome<T>>> {
     const deeds = recordDeeds(line, transaction)
-    const isTaken = await line.say(transaction, {
-      words: () => `tries to lock ${named(reservation)}`,
+    const isTaken = await line.say(transaction, () => `tries to lock ${named(reservation)}`, {
       run() {
         const { keyLocks } = line.database.tables
         const address = addressOf(reservation)
@@ -41,10 +40,7 @@ export async function single<T>(
         return true
       },
     })
-    const found = await line.say(transaction, {
-      ...deeds.find(reservation),
-      words: () => `reads ${named(reservation)}`,
-    })
+    const found = await line.say(transaction, () => `reads ${named(reservation)}`, deeds.find(reservation))
     const { verdict, next } = transitions.reserve(
       found?.record,
       reservation,
@@ -54,10 +50,11 @@ export async function single<T>(
     if (!isTaken && (verdict.kind === 'new' || 'claim' in verdict)) return { value: { kind: 'judged', verdict: busy } }
     if (!('claim' in verdict)) {
       if (isTaken && found !== undefined && next !== undefined)
-        await line.say(transaction, {
-          ...deeds.write(found, () => next),
-          words: () => `writes ${named(next)} as ${next.state}`,
-        })
+        await line.say(
+          transaction,
+          () => `writes ${named(next)} as ${next.state}`,
+          deeds.write(found, () => next),
+        )
       return { value: { kind: 'judged', verdict: copyOfVerdict(verdict) as typeof verdict } }
     }
 
@@ -80,8 +77,7 @@ export async function single<T>(
         ? deeds.create(claim, () => completed(line.database.newId('record')))
         : deeds.write(found, () => completed(record.id))
     const outbox = inserting(line, claim.scope, effects, transaction)
-    const written = await line.say(transaction, {
-      words: () => `writes ${named(reservation)} and its effects`,
+    const written = await line.say(transaction, () => `writes ${named(reservation)} and its effects`, {
       waitsFor: () => writing.waitsFor() ?? outbox.waitsFor(),
       run() {
         const row = writing.run()

@@ -7,13 +7,16 @@ import type { Task } from '../world/task.js'
 /** What is sent is durable by then, and is about the request that it answers. */
 export function judgeSent(order: Order, status: number, body: string, record: StoredRecord | undefined): void {
   const name = `${order.tenant}/${order.key}`
-  const stored = record?.answer
-  demand(record?.state === 'completed' && stored !== undefined, () => `${name} was answered before that was durable`)
-  const isSame = stored.kind === 'kept' && stored.status === status && textOf(stored.body) === body
-  demand(isSame, () => `${name} was sent something else than what is stored`)
+  demand(record?.state === 'completed', () => `${name} was answered before that was durable`)
+  demand(holds(record, status, body), () => `${name} was sent something else than what is stored`)
   const said = JSON.parse(body) as Partial<Order>
   demand(said.tenant === order.tenant, () => `${name} was sent an answer of tenant ${said.tenant}`)
   demand(said.amount === order.amount, () => `${name} was sent the answer to another request`)
+}
+
+/** Whether this is the answer that the record holds. */
+export function holds({ answer }: StoredRecord, status: number, body: string): boolean {
+  return answer?.kind === 'kept' && answer.status === status && textOf(answer.body) === body
 }
 
 /**

@@ -11,6 +11,12 @@ export function recordChanges({ tables }: SimulatedDatabase): () => readonly Rec
   return () => take().map(({ before, after }) => ({ before: before?.record, after: after?.record }))
 }
 
+/** An answer whose time is over has given way: it was buried, or its key was used anew. */
+export function isOvertaken(change: RecordChange): change is RecordChange & { readonly before: StoredRecord } {
+  const { before, after } = change
+  return before?.state === 'completed' && after !== undefined && after.state !== 'completed'
+}
+
 /**
  * Every way from one state to another that the design allows, written down a second time: the table in the engine is what is
  * judged here. A request that is one transaction is seen only when it is completed.

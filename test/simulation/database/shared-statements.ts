@@ -1,0 +1,55 @@
+import type { RecordBatches } from '../../../src/stores/postgres/batching-table.js'
+import type { Inserted } from '../../../src/stores/postgres/record-table.js'
+import { addressOf } from './database.js'
+import type { Line } from './line.js'
+import { recordDeeds } from './record-deeds.js'
+import { named } from './record-table.js'
+import { holderOf } from './table.js'
+import { type Deed, together } from './update.js'
+
+/** The statements on many records at once. Only an insert waits for anybody; what is locked is left to be changed alone. */
+export function simulatedBatches(line: Line): RecordBatches {
+  const deeds = recordDeeds(line, undefined)
+  const { records } = line.database.tables
+
+  /** Of what it had to wait for it knows nothing: it sees what was committed when it began. */
+  function inserting(reservation: Parameters<typeof deeds.insert>[0]): Deed<Inserted | undefined> {
+    const insert = deeds.insert(reservation)
+    const find = deeds.find(reservation)
+    let hasWaited = false
+    return {
+      waitsFor() {
+        const blocker = insert.waitsFor()
+        hasWaited ||= blocker !== undefined
+        return blocker
+      },
+      run() {
+        const inserted = insert.run()
+        if (inserted.kind === 'new') return inserted
+        return hasWaited ? undefined : { kind: 'known', found: find.run() }
+      },
+    }
+  }
+
+  const free = <T>(deed: Deed<T>, name: Parameters<typeof addressOf>[0]): Deed<T | undefined> => ({
+    waitsFor: () => undefined,
+    run: () => (holderOf(records, addressOf(name), undefined) === undefined ? deed.run() : undefined),
+  })
+
+  return {
+    insert: (reservations) =>
+      line.ask(() => `reserves ${reservations.map(named).join(' and ')}`, together(reservations.map(inserting))),
+    find: (names) => line.ask(() => `reads ${names.map(named).join(' and ')}`, together(names.map(deeds.find)), 'read'),
+    async renew(renewals) {
+      const words = () => `renews ${renewals.map(({ claim }) => named(claim)).join(' and ')}`
+      const deed = together(renewals.map(({ claim, leaseMs }) => free(deeds.renew(claim, leaseMs), claim)))
+      return (await line.ask(words, deed)).map((row) => (row === undefined ? undefined : true))
+    },
+    async complete(completions) {
+      const words = () => `completes ${completions.map(({ claim }) => named(claim)).join(' and ')}`
+      const deed = together(completions.map(({ claim, completion }) => free(deeds.complete(claim, completion), claim)))
+      const rows = await line.ask(words, deed)
+      return rows.map((row) => row && { expiresAt: row.record.expiresAt, committedIn: row.committedIn ?? '' })
+    },
+  }
+}
