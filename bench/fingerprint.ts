@@ -1,54 +1,58 @@
-/**
- * What it takes to tell two requests apart: from the bytes of a JSON body to its fingerprint. Beside it, what is usually
- * written by hand: parse, `canonicalize`, hash. That one loses long numbers and takes the last of two members of one name; ours
- * does neither. Both take turns in one run, and each ratio is one of neighbours.
- */
 import { createHash } from 'node:crypto'
 import untyped from 'canonicalize'
 import { fingerprinter } from '../dist/engine/fingerprint/fingerprinter.js'
-import { median } from './median.js'
+import type { Bench } from './harness/bench.js'
+import { type Contestant, ratioOf, takeTurns, usual } from './harness/turns.js'
+import { versionOf } from './harness/version.js'
 
 /** Its types speak of a module in which it is the default export: it is the module itself. */
 const canonicalize = untyped as unknown as (value: unknown) => string | undefined
 
-const rounds = 25
-const sizes = [200, 2_000, 50_000]
-/** Of each size so many bytes a round. */
-const bytesPerRound = 4_000_000
-const aim = { size: 2_000, ratio: 1.5 }
+const sizes = [
+  { name: '200 B', bytes: 200 },
+  { name: '2 KB', bytes: 2_000 },
+  { name: '50 KB', bytes: 50_000 },
+] as const
+const ours = 'ours'
+const usualWay = 'canonicalize + createHash'
 
-interface Report {
-  readonly ratios: Readonly<Record<string, number>>
-  readonly usEach: Readonly<Record<string, number>>
-}
-
-export async function fingerprint(): Promise<Report> {
-  const ratios: Record<string, number> = {}
-  const usEach: Record<string, number> = {}
-  console.log(`node ${process.version}, median of ${rounds} rounds, taking turns`)
-  for (const size of sizes) {
-    const body = bodyOf(size)
-    const count = Math.ceil(bytesPerRound / body.byteLength)
-    const ours = ourWay(body)
-    const usual = usualWay(body)
-    const taken = { ours: [] as number[], usual: [] as number[] }
-    // The first rounds warm both up.
-    for (let round = -3; round < rounds; round++) {
-      const [first, second] = round % 2 === 0 ? [ours, usual] : [usual, ours]
-      const times = [usFor(first, count), usFor(second, count)]
-      if (round < 0) continue
-      taken.ours.push(times[first === ours ? 0 : 1] ?? Number.NaN)
-      taken.usual.push(times[first === usual ? 0 : 1] ?? Number.NaN)
+export const fingerprint: Bench = {
+  name: 'fingerprint',
+  measures: 'what it takes to tell two requests apart: from the bytes of a JSON body to its fingerprint',
+  how: `Beside it, what is usually written by hand: parse, \`canonicalize\`, hash. That one loses long numbers and takes the last of
+two members of one name; ours does neither. Processor time of each.`,
+  turns: { rounds: 25, seconds: 0.1 },
+  async run(asked) {
+    const contestants = sizes.flatMap(({ name, bytes }): readonly Contestant<number>[] => {
+      const body = bodyOf(bytes)
+      return [
+        { name: `${ours} ${name}`, turn: async () => usEach(ourWay(body), asked.seconds) },
+        { name: `${usualWay} ${name}`, turn: async () => usEach(byHand(body), asked.seconds) },
+      ]
+    })
+    const series = await takeTurns(contestants, asked)
+    const faster = (name: string) => ratioOf(series, [`${usualWay} ${name}`, `${ours} ${name}`], (us) => us)
+    return {
+      ratios: Object.fromEntries(sizes.map(({ name }) => [name, faster(name)])),
+      tables: [
+        {
+          title: 'One fingerprint',
+          columns: ['body', 'way', 'µs each', 'times as fast'],
+          rows: sizes.flatMap(({ name }) =>
+            [ours, usualWay].map((way) => [
+              name,
+              way,
+              usual(series, `${way} ${name}`, (us) => us),
+              way === ours ? faster(name) : '',
+            ]),
+          ),
+          chart: { name: 'fingerprint', group: 'body', series: 'way', value: 'µs each', others: [usualWay] },
+        },
+      ],
+      versions: { canonicalize: versionOf('canonicalize') },
+      remarks: [],
     }
-    const ratio = median(taken.ours.map((us, round) => (taken.usual[round] ?? Number.NaN) / us))
-    const label = `${body.byteLength} B`
-    const judged = size === aim.size && ratio < aim.ratio ? `, below the aim of ${aim.ratio}` : ''
-    const figures = `ours ${median(taken.ours).toFixed(1)} µs   canonicalize + createHash ${median(taken.usual).toFixed(1)} µs`
-    console.log(`${label.padEnd(8)} ${figures}   ${ratio.toFixed(2)} times as fast${judged}`)
-    ratios[label] = Number(ratio.toFixed(2))
-    usEach[label] = Number(median(taken.ours).toFixed(2))
-  }
-  return { ratios, usEach }
+  },
 }
 
 /** Orders of a shop, members in no order, until there are so many bytes. */
@@ -65,7 +69,7 @@ function ourWay(body: Uint8Array): () => unknown {
   return () => of({ subject: ['POST', '/orders'], mediaType: 'application/json', body })
 }
 
-function usualWay(body: Uint8Array): () => unknown {
+function byHand(body: Uint8Array): () => unknown {
   const decoder = new TextDecoder()
   return () => {
     const canonical = canonicalize(JSON.parse(decoder.decode(body))) ?? ''
@@ -73,8 +77,12 @@ function usualWay(body: Uint8Array): () => unknown {
   }
 }
 
-function usFor(way: () => unknown, count: number): number {
-  const startedAt = performance.now()
-  for (let done = 0; done < count; done++) way()
-  return ((performance.now() - startedAt) * 1_000) / count
+/** Processor time, of which a busy machine takes none away. */
+function usEach(way: () => unknown, seconds: number): number {
+  const until = performance.now() + seconds * 1_000
+  const before = process.cpuUsage()
+  let done = 0
+  for (; performance.now() < until; done += 10) for (let time = 0; time < 10; time++) way()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / done
 }

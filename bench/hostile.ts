@@ -1,13 +1,9 @@
-/**
- * What hostile bodies cost: prints milliseconds of processor time per megabyte for each, from bytes to fingerprint, and
- * exits 1 when one takes longer than the bound. Each is the best of some rounds, since on a shared machine everything
- * else is the neighbours' time.
- */
-import { type FingerprintOptions, fingerprinter } from '../src/engine/fingerprint/fingerprinter.js'
+import { type FingerprintOptions, fingerprinter } from '../dist/engine/fingerprint/fingerprinter.js'
+import type { Bench } from './harness/bench.js'
+import { rounded } from './harness/table.js'
 
 const boundMsPerMb = 50
 const megabyte = 1024 * 1024
-const rounds = 12
 
 interface Hostile {
   readonly name: string
@@ -104,23 +100,31 @@ const bodies: readonly Hostile[] = [
   { name: 'form of percent signs', body: text('%'.repeat(megabyte)), ...form({ exclude: ['a'] }) },
 ]
 
-export async function hostile(): Promise<{ readonly msPerMb: Readonly<Record<string, number>> }> {
-  const msPerMb: Record<string, number> = {}
-  for (const { name, body, mediaType = 'application/json', options = {} } of bodies) {
-    let outcome = 'canonical'
-    const prints = fingerprinter({ ...options, onOpaque: (reason) => (outcome = reason) })
-    const source = { subject: ['POST', '/payments'], mediaType, body }
-    const times = Array.from({ length: rounds }, () => timed(() => prints.of(source)))
-    const perMb = (ms: number | undefined) => ((ms ?? 0) * megabyte) / body.byteLength
-    const first = perMb(times[0])
-    const best = perMb(Math.min(...times))
-    msPerMb[name] = Number(best.toFixed(1))
-    console.log(`${best.toFixed(1).padStart(7)} ms/MB (first ${first.toFixed(1)})  ${name}: ${outcome}`)
-  }
-  const tooSlow = Object.values(msPerMb).filter((ms) => ms > boundMsPerMb).length
-  console.log(tooSlow === 0 ? `all within ${boundMsPerMb} ms/MB` : `${tooSlow} above ${boundMsPerMb} ms/MB`)
-  if (tooSlow > 0) process.exitCode = 1
-  return { msPerMb }
+export const hostile: Bench = {
+  name: 'hostile',
+  measures: 'what bodies that were made to be slow cost, from bytes to fingerprint',
+  how: `Processor time per megabyte of each body, the best of all rounds, since everything else is the neighbours' time. More than
+${boundMsPerMb} ms for a megabyte fails the bench.`,
+  turns: { rounds: 12, seconds: 1 },
+  async run({ rounds }) {
+    const rows = bodies.map(({ name, body, mediaType = 'application/json', options = {} }) => {
+      let outcome = 'canonical'
+      const prints = fingerprinter({ ...options, onOpaque: (reason) => (outcome = reason) })
+      const source = { subject: ['POST', '/payments'], mediaType, body }
+      const times = Array.from({ length: rounds }, () => timed(() => prints.of(source)))
+      const perMb = (ms: number | undefined) => rounded(((ms ?? 0) * megabyte) / body.byteLength)
+      return [name, outcome, perMb(times[0]), perMb(Math.min(...times))] as const
+    })
+    const slow = rows.filter(([, , , best]) => best > boundMsPerMb)
+    const dearest = Math.max(...rows.map(([, , , best]) => best))
+    return {
+      ratios: { 'dearest ms per MB': dearest },
+      tables: [{ title: 'A megabyte of each', columns: ['body', 'told apart by', 'first ms', 'best ms'], rows }],
+      versions: {},
+      remarks: [],
+      ...(slow.length > 0 && { failure: `${slow.length} bodies take more than ${boundMsPerMb} ms per megabyte.` }),
+    }
+  },
 }
 
 function timed(work: () => unknown): number {

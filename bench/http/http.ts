@@ -1,125 +1,156 @@
-/**
- * What the guard costs: the same route of Fastify, bare and guarded by a memory store, asked by the same callers with
- * the same requests. Once with new keys, which run, and once with known keys, which are replayed. The two take turns,
- * because a shared machine is not as fast now as a second ago; each round has servers of its own, so that what a memory
- * store keeps stays bounded.
- */
-import { cpus } from 'node:os'
-import { script } from '../../scripts/parts.mjs'
-import { run } from '../../scripts/processes.mjs'
-import { median } from '../median.js'
-import { type Child, start } from './child.js'
-import type { Load, Loaded } from './client.js'
-import type { Usage } from './server.mjs'
+import { migratePostgres } from '../../dist/stores/postgres/index.js'
+import type { Asked, Bench, Measured } from '../harness/bench.js'
+import { closing } from '../harness/closing.js'
+import { durablePostgres, type Postgres } from '../harness/postgres.js'
+import type { Cell, Table } from '../harness/table.js'
+import { ratioOf, type Series, takeTurns, usual } from '../harness/turns.js'
+import { whileHeld } from './held.js'
+import { called, type Served, type Site, startedClient, startedSite, warmedUp } from './site.js'
 
-const rounds = 5
-const seconds = 2
-/** In so many slices, between which the sites take turns: a shared machine drifts within a round, too. */
-const slices = 4
-/** By number: on a busy machine a second is not enough to compile all of it. All known keys are among them. */
-const warmUpRequests = 10_000
-/** What each ratio should reach. */
-const aim = 0.75
-
-interface Measured {
-  readonly perSecond: number
-  /** Processor time of the server for one request: on a busy machine it says more than the clock. */
-  readonly serverUs: number
-  /** How much of one processor the callers took. Near 1 it is they who are measured. */
-  readonly clientShare: number
+/** Requests of one kind, size and number. */
+interface Case {
+  readonly keys: 'new' | 'replays' | 'conflicts'
+  readonly callers: number
+  readonly bodyBytes: number
 }
 
-interface Site {
-  readonly name: 'bare' | 'guarded'
-  readonly server: Child
-  readonly client: Child
+const siteNames = ['bare', 'postgres', 'pglite', 'memory'] as const
+const titles: Readonly<Record<string, string>> = {
+  bare: 'bare Fastify',
+  postgres: 'guarded, PostgreSQL',
+  pglite: 'guarded, PGlite',
+  memory: 'guarded, memory',
 }
+/** The usual size. */
+const usualBytes = 200
+const allBytes = [usualBytes, 2_000, 20_000]
+const usualCases: readonly Case[] = [
+  { keys: 'new', callers: 1, bodyBytes: usualBytes },
+  { keys: 'new', callers: 64, bodyBytes: usualBytes },
+  { keys: 'new', callers: 256, bodyBytes: usualBytes },
+  { keys: 'replays', callers: 64, bodyBytes: usualBytes },
+  { keys: 'conflicts', callers: 64, bodyBytes: usualBytes },
+]
+const allCases: readonly Case[] = allBytes.flatMap((bodyBytes) =>
+  (['new', 'replays', 'conflicts'] as const).flatMap((keys) =>
+    [1, 64, 256].map((callers) => ({ keys, callers, bodyBytes })),
+  ),
+)
 
-export async function http(): Promise<{ readonly ratios: Readonly<Record<string, number>> }> {
-  if (!(await run(script('build'), { stdout: process.stderr }))) throw new Error('The build failed: see above.')
-  const { model = 'unknown' } = cpus()[0] ?? {}
-  console.log(
-    `Node.js ${process.version}, ${cpus().length} × ${model.trim()}; memory store, body of 200 bytes, 64 callers;`,
-  )
-  console.log(
-    `${seconds} s each after ${warmUpRequests} requests of each kind, median of ${rounds} rounds, taking turns`,
-  )
-  const series = new Map<string, Measured[]>()
-  for (let round = 0; round < rounds; round++) {
-    for (const [name, measured] of await roundOf(round)) series.set(name, [...(series.get(name) ?? []), measured])
-  }
-  return { ratios: report(series) }
-}
-
-async function roundOf(round: number): Promise<readonly (readonly [name: string, measured: Measured])[]> {
-  const client = start('client.ts')
-  const names = round % 2 === 0 ? (['bare', 'guarded'] as const) : (['guarded', 'bare'] as const)
-  const sites = names.map((name): Site => ({ name, server: start('server.mjs', name), client }))
-  const results: [string, Measured][] = []
-  try {
-    for (const site of sites) await warmUp(site)
-    for (const keys of ['new', 'known'] as const) {
-      const sliced = sites.map((): Measured[] => [])
-      for (let slice = 0; slice < slices; slice++) {
-        for (const [index, site] of sites.entries()) sliced[index]?.push(await measured(site, keys))
+export const http: Bench = {
+  name: 'http',
+  measures: 'what the guard costs a route of Fastify, beside the same route without it',
+  how: `One route of Fastify, bare and guarded by each store, asked by the same callers with the same requests from a process
+of their own. New keys run the handler; replays ask for keys that were answered before, and must get the same bytes;
+conflicts ask for keys whose first request is still in its handler, and get 409, where the bare route simply runs. An
+answer is as large as its request.`,
+  turns: { rounds: 5, seconds: 1 },
+  all: 'bodies of 200 bytes, 2 KB and 20 KB, each kind of key with 1, 64 and 256 callers; a quarter of an hour',
+  run: (asked) =>
+    closing(async (later): Promise<Measured> => {
+      const postgres = await durablePostgres(later)
+      await migratePostgres({ pool: postgres.pool })
+      const cases = asked.extent === 'all' ? allCases : usualCases
+      const measured = new Map<Case, Series<Served>>()
+      for (const bodyBytes of allBytes) {
+        const sized = cases.filter((one) => one.bodyBytes === bodyBytes)
+        for (const [one, series] of await measuredCases(sized, postgres, asked)) measured.set(one, series)
       }
-      for (const [index, site] of sites.entries()) results.push([`${site.name} ${keys}`, meanOf(sliced[index] ?? [])])
+      return {
+        ratios: ratiosOf(measured),
+        tables: allBytes.flatMap((bodyBytes) => tableOf(measured, bodyBytes)),
+        versions: { PostgreSQL: postgres.version },
+        remarks: [
+          'Application, callers and PostgreSQL share the machine. The bare route has no keys: it is asked all the same.',
+        ],
+      }
+    }),
+}
+
+/** Each size has servers of its own, so that what a memory store keeps stays bounded. */
+function measuredCases(
+  cases: readonly Case[],
+  postgres: Postgres,
+  asked: Asked,
+): Promise<ReadonlyMap<Case, Series<Served>>> {
+  return closing(async (later) => {
+    const measured = new Map<Case, Series<Served>>()
+    const [first] = cases
+    if (first === undefined) return measured
+    const client = startedClient(later)
+    const sites = siteNames.map((name) => startedSite(name, { url: postgres.url, client, later }))
+    for (const site of sites) await warmedUp(site, first.bodyBytes)
+    for (const one of cases) {
+      asked.say(labelOf(one))
+      await postgres.pool.query('VACUUM ANALYZE hapax.records')
+      const contestants = sites.map((site) => ({ name: site.name, turn: () => turnOf(site, one, asked.seconds) }))
+      measured.set(one, await takeTurns(contestants, { ...asked, say: () => undefined }))
     }
-    return results
-  } finally {
-    client.end()
-    for (const { server } of sites) server.end()
-  }
+    return measured
+  })
 }
 
-/** New keys and known ones, all of which the server has seen after this. */
-async function warmUp(site: Site): Promise<void> {
-  await asked(site, { keys: 'new', marked: 'no', seconds: 0, atLeast: warmUpRequests })
-  await asked(site, { keys: 'known', marked: 'either', seconds: 0, atLeast: warmUpRequests })
+function turnOf(site: Site, { keys, callers, bodyBytes }: Case, seconds: number): Promise<Served> {
+  const load = { callers, bodyBytes, seconds, atLeast: 0 }
+  const isGuarded = site.name !== 'bare'
+  if (keys === 'new') return called(site, { ...load, keys, repeats: 'any' })
+  if (keys === 'replays') return called(site, { ...load, keys: 'known', repeats: isGuarded ? 'same' : 'any' })
+  const conflict = isGuarded ? { status: 409 } : {}
+  // One for each caller: no two ask for the same at a time.
+  return whileHeld(site, { count: callers, bodyBytes }, () =>
+    called(site, { ...load, ...conflict, keys: 'held', repeats: 'any' }),
+  )
 }
 
-async function measured(site: Site, keys: Load['keys']): Promise<Measured> {
-  const marked = site.name === 'guarded' && keys === 'known' ? 'as a replay' : 'no'
-  return asked(site, { keys, marked, seconds: seconds / slices, atLeast: 0 })
+function ratiosOf(measured: ReadonlyMap<Case, Series<Served>>): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    [...measured].flatMap(([one, series]) =>
+      [...series.keys()]
+        .filter((name) => name !== 'bare')
+        .map((name) => [`${labelOf(one)} ${name} / bare`, ratioOf(series, [name, 'bare'], perSecond)]),
+    ),
+  )
 }
 
-function meanOf(measured: readonly Measured[]): Measured {
-  const mean = (of: keyof Measured) => measured.reduce((sum, one) => sum + one[of], 0) / measured.length
-  return { perSecond: mean('perSecond'), serverUs: mean('serverUs'), clientShare: mean('clientShare') }
-}
-
-async function asked({ name, server, client }: Site, load: Omit<Load, 'port'>): Promise<Measured> {
-  const { port, cpuMs: beforeMs } = await server.ask<Usage>({})
-  const { requests, perSecond, cpuMs, wrong } = await client.ask<Loaded>({ ...load, port })
-  if (wrong !== undefined) throw new Error(`The ${name} server gave a wrong answer to a ${load.keys} key:\n${wrong}`)
-  const { cpuMs: afterMs } = await server.ask<Usage>({})
-  return {
-    perSecond,
-    serverUs: ((afterMs - beforeMs) * 1_000) / requests,
-    clientShare: (cpuMs * perSecond) / requests / 1_000,
-  }
-}
-
-function report(series: ReadonlyMap<string, readonly Measured[]>): Readonly<Record<string, number>> {
-  const usual = (name: string, of: keyof Measured) => median((series.get(name) ?? []).map((measured) => measured[of]))
-  const ratios: Record<string, number> = {}
-  for (const keys of ['new', 'known'] as const) {
-    for (const name of [`bare ${keys}`, `guarded ${keys}`]) {
-      const perSecond = usual(name, 'perSecond').toFixed(0).padStart(7)
-      const serverUs = usual(name, 'serverUs').toFixed(1).padStart(6)
-      const share = (100 * usual(name, 'clientShare')).toFixed(0)
-      console.log(
-        `${name.padEnd(14)} ${perSecond} /s   server ${serverUs} µs per request   callers ${share} % of a processor`,
-      )
-    }
-    const ratio = usual(`guarded ${keys}`, 'perSecond') / usual(`bare ${keys}`, 'perSecond')
-    const label = keys === 'new' ? 'new keys' : 'replays'
-    const work = usual(`bare ${keys}`, 'serverUs') / usual(`guarded ${keys}`, 'serverUs')
-    const judged = ratio >= aim ? '' : `, below the aim of ${aim}`
-    console.log(
-      `${label}: ${ratio.toFixed(2)} of bare Fastify by the clock, ${work.toFixed(2)} by processor time${judged}`,
+function tableOf(measured: ReadonlyMap<Case, Series<Served>>, bodyBytes: number): readonly Table[] {
+  const rows = [...measured]
+    .filter(([one]) => one.bodyBytes === bodyBytes)
+    .flatMap(([{ keys, callers }, series]) =>
+      [...series.keys()].map((name): readonly Cell[] => [
+        `${keys}, ${callers === 1 ? '1 caller' : `${callers} callers`}`,
+        titles[name] ?? name,
+        usual(series, name, perSecond),
+        ratioOf(series, [name, 'bare'], perSecond),
+        usual(series, name, ({ p50Ms }) => p50Ms),
+        usual(series, name, ({ p99Ms }) => p99Ms),
+        usual(series, name, ({ serverUs }) => serverUs),
+        `${usual(series, name, ({ clientShare }) => Math.round(100 * clientShare))} %`,
+      ]),
     )
-    ratios[label] = Number(ratio.toFixed(3))
-  }
-  return ratios
+  if (rows.length === 0) return []
+  return [
+    {
+      title: `Bodies of ${sizeOf(bodyBytes)}`,
+      columns: ['keys', 'route', 'per second', 'of bare', 'p50 ms', 'p99 ms', 'server µs each', 'callers used'],
+      rows,
+      chart: {
+        name: `http-${bodyBytes}`,
+        group: 'keys',
+        series: 'route',
+        value: 'per second',
+        others: ['bare Fastify'],
+      },
+    },
+  ]
+}
+
+const perSecond = (served: Served) => served.perSecond
+
+/** The usual size goes without saying. */
+function labelOf({ keys, callers, bodyBytes }: Case): string {
+  return `${keys}@${callers}${bodyBytes === usualBytes ? '' : ` ${sizeOf(bodyBytes)}`}`
+}
+
+function sizeOf(bytes: number): string {
+  return bytes < 1_000 ? `${bytes} B` : `${bytes / 1_000} KB`
 }

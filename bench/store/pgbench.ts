@@ -1,67 +1,71 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { queriesFor } from '../../src/stores/postgres/queries.js'
-import { body, type Load } from './load.js'
+import { digestOf, ofCompletion, ofReservation } from '../../dist/stores/postgres/arguments.js'
+import { queriesFor } from '../../dist/stores/postgres/queries.js'
+import { folderWith } from '../../scripts/executables.mjs'
+import { installedBinaries } from '../../scripts/postgres/installed-binaries.mjs'
+import type { Later } from '../harness/closing.js'
+import type { Load } from '../harness/loops.mjs'
+import { temporaryFolder } from '../harness/temporary-folder.js'
+import { completion, reservation, scope } from './pairs.mjs'
 
-interface Wanted {
-  readonly url: string
-  readonly clients: number
-  readonly seconds: number
+export interface Pgbench {
+  readonly versions: Readonly<Record<string, string>>
+  readonly pairs: (clients: number, seconds: number) => Promise<Load>
 }
 
-/** The store's own two statements, one after the other, as fast as PostgreSQL's own tool can send them. */
-export async function pgbench({ url, clients, seconds }: Wanted): Promise<Load> {
-  const folder = mkdtempSync(join(tmpdir(), 'hapax-pgbench-'))
-  const file = join(folder, 'pair.sql')
+/** The store's own two statements, one after the other, as fast as PostgreSQL's own tool can send them. Throws when there is none. */
+export async function pgbenchOn(url: string, later: Later): Promise<Pgbench> {
+  const server = await installedBinaries(() => undefined)
+  const folder = folderWith(['pgbench'], [server.folder])
+  if (folder === undefined) throw new Error('it is not installed')
+  const program = join(folder, 'pgbench')
+  const version = /[\d.]+/.exec((await promisify(execFile)(program, ['--version'])).stdout)?.[0] ?? 'unknown'
+  const file = join(temporaryFolder('pgbench', later), 'pair.sql')
   writeFileSync(file, script())
-  const args = ['-n', '-M', 'prepared', '-c', String(clients), '-j', '2', '-T', String(seconds), '-f', file, url]
-  try {
-    const { stdout } = await promisify(execFile)('pgbench', args, { timeout: (seconds + 30) * 1_000 }).catch(
-      (error) => {
-        throw new Error(
-          `pgbench failed: ${error.code === 'ENOENT' ? 'it is not on the PATH' : error.stderr.slice(0, 500)}`,
-        )
-      },
-    )
-    const perSecond = Number(/tps = ([\d.]+)/.exec(stdout)?.[1])
-    if (Number.isNaN(perSecond)) throw new Error(`pgbench did not say how fast it was: ${stdout}`)
-    return { perSecond }
-  } finally {
-    rmSync(folder, { recursive: true })
+  return {
+    versions: { pgbench: version },
+    async pairs(clients, seconds) {
+      const args = ['-n', '-M', 'prepared', '-c', String(clients), '-j', String(Math.min(2, clients))]
+      const asked = [...args, '-T', String(Math.ceil(seconds)), '-f', file, url]
+      const { stdout } = await promisify(execFile)(program, asked, { timeout: (seconds + 30) * 1_000 })
+      const perSecond = Number(/tps = ([\d.]+)/.exec(stdout)?.[1])
+      if (Number.isNaN(perSecond)) throw new Error(`pgbench did not say how fast it was: ${stdout}`)
+      // It tells no percentiles, and nobody asks it for its processor time.
+      return { perSecond, p50Ms: null, p99Ms: null, p999Ms: null, cpuUs: null, unserved: 0 }
+    },
   }
 }
 
-/** In the order of the statements' parameters. A key that was drawn twice is one that is there: it does not matter. */
+/**
+ * A key that was drawn twice is one that is there: it does not matter. The database checks the digest of every row; pgbench
+ * cannot hash, so it asks the database for what the store has at hand.
+ */
 function script(): string {
   const { insert, complete } = queriesFor('"hapax"')
-  const key = ':turn::text'
-  const digest = `hapax.digest('pgbench', ${key})`
-  // Without its colon: pgbench would take the rest for a variable.
-  const fingerprint = `'sha256-v1-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'`
-  const reserving = [
-    digest,
-    `'pgbench'`,
-    key,
-    key,
-    `'payments.create'`,
-    fingerprint,
-    `'doubt'`,
-    '86400000',
-    '86400000',
-    '30000',
-  ]
-  const headers = `'[["content-type","application/json"]]'`
-  const completing = [digest, '1', key, '1', '201', headers, `'\\x${body.toString('hex')}'::bytea`, 'NULL', '1']
+  const asked = reservation('bench')
+  const claim = { ...asked, generation: 1, fence: 1 }
   return [
     '\\set turn random(1, 9000000000000000)',
-    `${filled(insert.text, reserving)};`,
-    `${filled(complete.text, completing)};`,
+    `${filled(insert.text, ofReservation(asked))};`,
+    `${filled(complete.text, ofCompletion(claim, completion))};`,
   ].join('\n')
 }
 
-function filled(text: string, values: readonly string[]): string {
-  return text.replaceAll(/\s+/g, ' ').replaceAll(/\$(\d+)/g, (_, number) => `(${values[Number(number) - 1]})`)
+function filled(text: string, values: ReturnType<typeof ofReservation>): string {
+  const digest = digestOf(reservation('bench'))
+  const literal = (value: unknown) => {
+    if (value === undefined) throw new Error(`A statement has more parameters than the store gives: ${text}`)
+    if (value === null) return 'NULL'
+    if (value === 'bench') return ':turn::text'
+    if (value instanceof Uint8Array)
+      return digest.equals(value)
+        ? `hapax.digest('${scope}', :turn::text)`
+        : `'\\x${Buffer.from(value).toString('hex')}'::bytea`
+    // Without its colon: pgbench would take the rest for a variable.
+    return typeof value === 'string' ? `'${value.replace(':', '-')}'` : String(value)
+  }
+  return text.replaceAll(/\s+/g, ' ').replaceAll(/\$(\d+)/g, (_, number) => `(${literal(values[Number(number) - 1])})`)
 }

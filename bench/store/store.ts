@@ -1,71 +1,78 @@
-/**
- * What a durable answer costs on PostgreSQL: pairs of a reservation and its completion per second, and replays, through
- * the store as an application uses it. Beside it pgbench runs the same two statements, prepared, with 32 clients, in
- * the same run on the same server: on a shared machine only the ratio means something, so the rounds take turns and the
- * median of each is kept.
- *
- * The database checks the digest of every row. pgbench cannot hash, so its statements ask the database for the digest
- * too, which the store has at hand.
- */
-import pg from 'pg'
-import { startPostgres } from '../../scripts/postgres.mjs'
-import { migratePostgres, postgresStore } from '../../src/stores/postgres/index.js'
-import { fillStock, type Load, load } from './load.js'
-import { pgbench } from './pgbench.js'
+import { migratePostgres } from '../../dist/stores/postgres/index.js'
+import type { Bench, Measured } from '../harness/bench.js'
+import { type Child, start } from '../harness/child.js'
+import { closing } from '../harness/closing.js'
+import { invited } from '../harness/invited.js'
+import type { Load } from '../harness/loops.mjs'
+import { durablePostgres } from '../harness/postgres.js'
+import { type Contestant, takeTurns } from '../harness/turns.js'
+import type { Settings, Wanted } from './app.mjs'
+import { closedTable, openTable, ratiosOf } from './outcome.js'
+import { pgbenchOn } from './pgbench.js'
+import { redisPairs } from './redis-pairs.js'
 
-const rounds = 3
-const seconds = 4
-const concurrencies = [1, 32, 256] as const
-/** As many as pgbench has; more only make the server's processes wait for each other. */
+/** As many as pgbench has at most; more only make the server's processes wait for each other. */
 const connections = 32
-/** One caller is compared with one client, more callers with as many clients as there are connections. */
-const pgbenchClients = [1, 32] as const
+/** Pairs per second. An unbatched pool that cannot keep up does not do so at twice the rate. */
+const rates = { pairs: [1_000, 5_000, 10_000, 20_000], unbatched: [1_000, 5_000] } as const
 
-export async function store(): Promise<{ readonly ratios: Readonly<Record<string, number>> }> {
-  const postgres = await startPostgres(console.error)
-  if (postgres.kind === 'missing') throw new Error(`This bench needs PostgreSQL: ${postgres.reason}`)
-  const pool = new pg.Pool({ connectionString: postgres.url, max: connections })
-  pool.on('error', () => undefined)
-  try {
-    await migratePostgres({ pool })
-    const measured = postgresStore({ pool, connection: 'direct' })
-    await measured.open()
-    await fillStock(measured)
-    const { rows } = await pool.query('SHOW server_version')
-    console.log(
-      `PostgreSQL ${rows[0].server_version}, fsync on; direct connections, ${connections} in the pool, group commit on;`,
-      `${seconds} s each, median of ${rounds} rounds`,
-    )
-    const series = new Map<string, Load[]>()
-    const note = (name: string, result: Load) => series.set(name, [...(series.get(name) ?? []), result])
-    for (let round = 1; round <= rounds; round++) {
-      await pool.query('VACUUM ANALYZE hapax.records')
-      for (const clients of pgbenchClients)
-        note(`pgbench@${clients}`, await pgbench({ url: postgres.url, clients, seconds }))
-      for (const concurrency of concurrencies) {
-        note(`hapax@${concurrency}`, await load(measured, { concurrency, seconds, kind: 'pairs' }))
-        note(`replays@${concurrency}`, await load(measured, { concurrency, seconds: seconds / 2, kind: 'replays' }))
+export const store: Bench = {
+  name: 'store',
+  measures: 'what a durable answer costs on PostgreSQL, beside pgbench, an unbatched pool and Redis',
+  how: `Pairs of a reservation and its completion through the store, as an application uses it, with group commit.
+Beside it pgbench runs the same two statements one by one, prepared; the same store runs with group commit off; and a Redis
+that never flushes keeps \`SET NX\` and \`SET\` of a value of the same size. Then pairs at fixed rates, whether those before
+were answered or not: there a time counts from when a pair was due, which includes up to a millisecond of the sender's own.`,
+  turns: { rounds: 5, seconds: 1 },
+  run: (asked) =>
+    closing(async (later): Promise<Measured> => {
+      const { url, version, pool } = await durablePostgres(later)
+      await migratePostgres({ pool })
+      const app = (batching: Settings['batching']): Child => {
+        const settings: Settings = { url, schema: 'hapax', batching, connections }
+        return start(new URL('app.mjs', import.meta.url), { settings, later })
       }
-    }
-    return { ratios: report(series) }
-  } finally {
-    await pool.end()
-    await postgres.stop()
-  }
-}
-
-function report(series: ReadonlyMap<string, readonly Load[]>): Readonly<Record<string, number>> {
-  const median = (loads: readonly Load[]) => [...loads].sort((a, b) => a.perSecond - b.perSecond)[loads.length >> 1]
-  const base = (callers: number) =>
-    median(series.get(`pgbench@${callers === 1 ? 1 : connections}`) ?? [])?.perSecond ?? Number.NaN
-  const ratios: Record<string, number> = {}
-  for (const [name, loads] of series) {
-    const { perSecond = Number.NaN, p50Ms, p99Ms } = median(loads) ?? {}
-    const latency = p50Ms === undefined ? '' : `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms?.toFixed(2)} ms`
-    console.log(`${name.padEnd(12)} ${perSecond.toFixed(0).padStart(7)} /s   ${latency}`)
-    const callers = /^hapax@(\d+)$/.exec(name)?.[1]
-    if (callers !== undefined)
-      ratios[`hapax/pgbench@${callers}`] = Number((perSecond / base(Number(callers))).toFixed(2))
-  }
-  return ratios
+      const apps = { pairs: app('on'), unbatched: app('off') }
+      const pgbench = await invited('pgbench', pgbenchOn(url, later))
+      const redis = await invited('Redis', redisPairs(later))
+      const { seconds } = asked
+      const ask = (child: Child, wanted: Wanted) => () => child.ask<Load>(wanted)
+      const pairs = (name: keyof typeof apps, concurrency: number): Contestant<Load> => ({
+        name: `${name}@${concurrency}`,
+        turn: ask(apps[name], { kind: 'pairs', concurrency, seconds }),
+      })
+      const closed: readonly Contestant<Load>[] = [
+        ...[1, 8, 32, 256, 1_000].map((concurrency) => pairs('pairs', concurrency)),
+        ...[1, 256].map((concurrency) => pairs('unbatched', concurrency)),
+        ...pgbench.guests.flatMap((tool) =>
+          [1, 8, 32].map((clients) => ({ name: `pgbench@${clients}`, turn: () => tool.pairs(clients, seconds) })),
+        ),
+        ...redis.guests.flatMap((server) =>
+          [1, 256].map((callers) => ({ name: `redis@${callers}`, turn: () => server.pairs(callers, seconds) })),
+        ),
+        { name: 'replays@256', turn: ask(apps.pairs, { kind: 'replays', concurrency: 256, seconds }) },
+      ]
+      const open = (['pairs', 'unbatched'] as const).flatMap((name) =>
+        rates[name].map((rate) => ({
+          name: `${name} ${rate}`,
+          turn: ask(apps[name], { kind: 'pairs at a rate', rate, seconds }),
+        })),
+      )
+      const between = () => pool.query('VACUUM ANALYZE hapax.records')
+      const series = await takeTurns(closed, { ...asked, between })
+      const paced = await takeTurns(open, { ...asked, between })
+      return {
+        ratios: ratiosOf(series),
+        tables: [closedTable(series), openTable(paced)],
+        versions: Object.assign(
+          { PostgreSQL: version },
+          ...[...pgbench.guests, ...redis.guests].map((one) => one.versions),
+        ),
+        remarks: [
+          `PostgreSQL flushes before it acknowledges; ${connections} connections in each pool.`,
+          ...pgbench.remarks,
+          ...redis.remarks,
+        ],
+      }
+    }),
 }

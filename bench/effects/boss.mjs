@@ -1,26 +1,25 @@
 import PgBoss from 'pg-boss'
 
-/** pg-boss, as far as it is compared. */
-export interface Boss {
-  insert(count: number): Promise<void>
-  /** Fetches and completes until all are done, three batches at once, as many as our worker has in hand. */
-  complete(count: number, batch: number): Promise<void>
-  stop(): Promise<void>
-}
-
 const queue = 'bench'
 
-export async function startedBoss(url: string, connections: number): Promise<Boss> {
+/**
+ * pg-boss, as far as it is compared: it fetches and completes three batches at once, as many as our worker has in hand.
+ *
+ * @param {string} url
+ * @param {number} connections
+ * @returns {Promise<import('./app.mjs').Worked>}
+ */
+export async function startedBoss(url, connections) {
   const boss = new PgBoss({ connectionString: url, max: connections, supervise: false, schedule: false })
   boss.on('error', (error) => console.error(error))
   await boss.start()
   await boss.createQueue(queue)
   return {
-    async insert(count) {
+    async write(count) {
       const jobs = Array.from({ length: count }, (_, number) => ({ name: queue, data: { orderId: `o-${number}` } }))
       for (let from = 0; from < count; from += 1_000) await boss.insert(jobs.slice(from, from + 1_000))
     },
-    async complete(count, batch) {
+    async carryOut(count, batch) {
       let left = count
       const lane = async () => {
         while (left > 0) {
@@ -36,6 +35,5 @@ export async function startedBoss(url: string, connections: number): Promise<Bos
       }
       await Promise.all([lane(), lane(), lane()])
     },
-    stop: () => boss.stop({ graceful: false }),
   }
 }

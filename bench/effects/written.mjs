@@ -1,24 +1,31 @@
 import { randomUUID } from 'node:crypto'
-import type { Fingerprint } from '../../dist/engine/fingerprint/fingerprint.js'
 import { keyOf } from '../../dist/engine/key.js'
 import { scopeOf } from '../../dist/engine/scope.js'
-import type { Store } from '../../dist/engine/store.js'
 
 const perRecord = 500
 
-/** Writes effects as phases do: with records. */
-export async function writeEffects<Tx>(store: Store<Tx>, count: number): Promise<void> {
+/**
+ * Writes effects as phases do: with records.
+ *
+ * @param {import('../../dist/engine/store.js').Store<any>} store
+ * @param {number} count
+ */
+export async function writeEffects(store, count) {
   for (let from = 0; from < count; from += perRecord) await writeSome(store, Math.min(perRecord, count - from))
 }
 
-async function writeSome<Tx>(store: Store<Tx>, count: number): Promise<void> {
+/**
+ * @param {import('../../dist/engine/store.js').Store<any>} store
+ * @param {number} count
+ */
+async function writeSome(store, count) {
   const key = randomUUID()
   const verdict = await store.reserve({
     scope: scopeOf('bench'),
     key: keyOf(key),
     claimId: key,
     operation: 'orders.create',
-    fingerprints: ['sha256-v1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' as Fingerprint],
+    fingerprints: [/** @type {any} */ ('sha256-v1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA')],
     onLeaseOver: 'doubt',
     onExpired: 'run',
     onNew: 'take',
@@ -36,7 +43,8 @@ async function writeSome<Tx>(store: Store<Tx>, count: number): Promise<void> {
     order: undefined,
     dueInMs: 0,
   }))
-  const answer = { kind: 'kept', status: 201, headers: [], body: new Uint8Array() } as const
+  /** @type {import('../../dist/engine/store.js').Completion['answer']} */
+  const answer = { kind: 'kept', status: 201, headers: [], body: new Uint8Array() }
   await store.transaction(verdict.claim, async () => ({
     value: undefined,
     write: { kind: 'complete', answer, answerVersion: 1 },

@@ -1,0 +1,38 @@
+import { aims } from './aims.js'
+import type { Bench } from './harness/bench.js'
+
+export function usage(benches: readonly Bench[]): string {
+  const width = Math.max(...benches.map(({ name }) => name.length))
+  const list = benches.map(({ name, measures }) => `  ${name.padEnd(width)}   ${measures}`)
+  return `npm run bench -- <name> [options]      measures one thing, beside what it is compared with
+npm run bench -- <name> --help         how, and what it should reach
+npm run bench -- report                shows what is on record in docs/PERFORMANCE.md, with charts
+
+${list.join('\n')}
+
+  --all          every case, where the usual run has some of them
+  --rounds N     how often what is compared takes turns
+  --seconds N    how long each turn is
+  --record       puts the result on record though the machine is busy
+  --no-record    puts it on record in no case
+
+What is compared takes turns in one run, and the median counts: a shared machine is not as fast now as a minute ago, so that
+only ratios of one run mean anything. Each prints tables for people and ends with one line of JSON, which is also what
+bench/results/<name>.jsonl keeps. Servers are real, durable where that is the point, on the loopback, and end with the
+bench. Give it a machine that does nothing else.`
+}
+
+export function helpOf({ name, measures, how, turns, all }: Bench): string {
+  const own = aims.filter(({ bench }) => bench === name)
+  const bounds = own.map(
+    ({ what, bound }) => `  ${'atLeast' in bound ? `≥ ${bound.atLeast}` : `≤ ${bound.atMost}`}   ${what}`,
+  )
+  return [
+    `npm run bench -- ${name} [${all === undefined ? '' : '--all] ['}--rounds ${turns.rounds}] [--seconds ${turns.seconds}]`,
+    `\n${measures}\n\n${how}`,
+    all === undefined ? '' : `\n--all: ${all}`,
+    own.length === 0 ? '' : `\nAims\n${bounds.join('\n')}`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n')
+}

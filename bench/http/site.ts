@@ -1,0 +1,76 @@
+import { type Child, start } from '../harness/child.js'
+import type { Later } from '../harness/closing.js'
+import type { Wanted as Load, Loaded } from './client.mjs'
+import type { Settings, Usage, Wanted } from './server.mjs'
+
+/** A server with somebody who calls it. */
+export interface Site {
+  readonly name: string
+  readonly path: string
+  /** Of the answer to a new key. */
+  readonly status: number
+  readonly server: Child
+  readonly client: Child
+}
+
+export interface Served {
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Processor time of the server for one request: on a busy machine it says more than the clock. */
+  readonly serverUs: number
+  /** How much of one processor the callers took. Near 1 it is they who are measured. */
+  readonly clientShare: number
+}
+
+interface Around {
+  /** Of the PostgreSQL that it may be on. */
+  readonly url: string
+  readonly client: Child
+  readonly later: Later
+  readonly execArgv?: readonly string[]
+}
+
+/** Callers, for any number of sites that are asked one at a time. */
+export function startedClient(later: Later): Child {
+  return start(new URL('client.mjs', import.meta.url), { later })
+}
+
+export function startedSite(site: Settings['site'], { url, client, later, execArgv = [] }: Around): Site {
+  const settings: Settings = { site, url }
+  const server = start(new URL('server.mjs', import.meta.url), { settings, later, execArgv })
+  return { name: site, path: '/payments', status: 201, server, client }
+}
+
+type Asked = Omit<Load, 'kind' | 'target' | 'status'> & { readonly bodyBytes: number; readonly status?: number }
+
+/** A wrong answer ends the bench: nothing that is measured with it would mean anything. */
+export async function called(site: Site, { bodyBytes, ...load }: Asked): Promise<Served> {
+  const { port, cpuMs: before } = await usage(site)
+  const target = { port, path: site.path, bodyBytes }
+  const wanted: Load = { status: site.status, ...load, kind: 'load', target }
+  const { requests, perSecond, p50Ms, p99Ms, cpuMs, wrong } = await site.client.ask<Loaded>(wanted)
+  if (wrong !== undefined)
+    throw new Error(`${site.name} gave a wrong answer to a ${load.keys} key:\n${wrong.slice(0, 600)}`)
+  const { cpuMs: after } = await usage(site)
+  return {
+    perSecond,
+    p50Ms,
+    p99Ms,
+    serverUs: ((after - before) * 1_000) / requests,
+    clientShare: (cpuMs * perSecond) / requests / 1_000,
+  }
+}
+
+/** By number: on a busy machine a second is not enough to compile all of it. All known keys are among them. */
+const warmUpRequests = 5_000
+
+/** New keys and known ones, all of which the server has seen after this. */
+export async function warmedUp(site: Site, bodyBytes: number): Promise<void> {
+  for (const keys of ['new', 'known'] as const)
+    await called(site, { bodyBytes, keys, callers: 64, seconds: 0, atLeast: warmUpRequests, repeats: 'any' })
+}
+
+export function usage({ server }: Pick<Site, 'server'>, kind: Wanted['kind'] = 'usage'): Promise<Usage> {
+  return server.ask<Usage>({ kind } satisfies Wanted)
+}
