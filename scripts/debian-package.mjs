@@ -5,7 +5,7 @@ import { run } from './processes.mjs'
 /**
  * Debian's own packages, where we may install them. The last resort, since it changes the machine.
  *
- * @param {'postgresql' | 'pgbouncer' | 'chromium' | 'redis-server'} name
+ * @param {'postgresql' | 'pgbouncer' | 'chromium' | 'redis-server' | 'prometheus'} name
  * @param {(line: string) => void} say
  */
 export async function installDebianPackage(name, say) {

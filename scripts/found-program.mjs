@@ -8,7 +8,7 @@ import { folderWith } from './executables.mjs'
  * @typedef {object} Program
  * @property {string} title what people call it
  * @property {string} variable of the environment: names the one to use, and tells the tests which was found
- * @property {'chromium' | 'redis-server'} debian the package that has it
+ * @property {'chromium' | 'redis-server' | 'prometheus'} debian the package that has it
  * @property {readonly string[]} names what it may be called
  */
 
@@ -26,6 +26,14 @@ export const redis = {
   variable: 'HAPAX_TEST_REDIS',
   debian: 'redis-server',
   names: ['redis-server'],
+}
+
+/** @type {Program} What scrapes, and has promtool beside it. */
+export const prometheus = {
+  title: 'Prometheus',
+  variable: 'HAPAX_TEST_PROMETHEUS',
+  debian: 'prometheus',
+  names: ['prometheus'],
 }
 
 const usual = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']

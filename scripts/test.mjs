@@ -6,7 +6,7 @@ import process from 'node:process'
 import { reportAcceptance } from './acceptance/report.mjs'
 import { buildScripts } from './build.mjs'
 import { count } from './count.mjs'
-import { chromium, foundProgram, redis } from './found-program.mjs'
+import { chromium, foundProgram, prometheus, redis } from './found-program.mjs'
 import { install, requireNode } from './install.mjs'
 import { printTimes, runPart, runScript } from './parts.mjs'
 import { startPgbouncer } from './pgbouncer.mjs'
@@ -38,8 +38,8 @@ async function runEverything() {
 }
 
 async function runTests() {
-  if (!isAcceptanceOnly)
-    for (const program of [chromium, redis]) await add(program.title.toLowerCase(), () => prepare(program))
+  const programs = isAcceptanceOnly ? [prometheus] : [chromium, redis, prometheus]
+  for (const program of programs) await add(program.title.toLowerCase(), () => prepare(program))
   const postgres = await startServer('PostgreSQL', startPostgres)
   const pgbouncer = await startServer('pgbouncer', (say) => startPgbouncer(postgres, say))
   await add('tests', async () => {
