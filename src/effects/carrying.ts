@@ -71,7 +71,7 @@ async function unlessLanded<Tx>(
   const { effect, kind } = held
   const said = await around.words.about([effect]).catch(codeOf)
   if (typeof said === 'string') return failed(held, { of: 'not_sent', errorCode: said }, around)
-  const evidence = judged(around.log, () => testified(effect, kind, said, around.log))
+  const evidence = judged(around.log, () => testified(effect, kind, said, around))
   if (evidence?.kind === 'landed') {
     const { by, result, providerId } = evidence
     around.events.emit('effect_reconciled', () => ({ ...subjectOf(effect), says: 'landed', by }))

@@ -83,7 +83,7 @@ export function deadLetters<Tx>({ store, effects, clock = systemClock, ...given 
     if (kind === undefined) return { kind: 'refused', why: 'kind_unknown' }
     if (result !== undefined) return { kind: 'apply' }
     if (firstStartedAt === undefined || !isForgotten(kind, clock.now() - firstStartedAt)) return { kind: 'call' }
-    if (judged(log, () => testified(effect, kind, said, log))?.kind === 'landed') return { kind: 'apply' }
+    if (judged(log, () => testified(effect, kind, said, { clock, log }))?.kind === 'landed') return { kind: 'apply' }
     const isHonoured = kind.honoursKeyMs !== undefined
     const isNamed = request?.ids !== undefined && request.acknowledge === 'may_run_twice'
     if (isHonoured && isNamed) return { kind: 'call_twice' }

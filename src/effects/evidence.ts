@@ -4,6 +4,7 @@ import type { EffectResult, StoredEffect } from '../engine/effect-store.js'
 import type { LookedUp } from '../engine/work.js'
 import type { Log } from '../kernel/log.js'
 import { packed, unpacked } from './packed.js'
+import type { Surroundings } from './surroundings.js'
 
 /** What ends a doubt, and who said it. */
 export type EffectEvidence = { readonly by: string } & (
@@ -12,8 +13,8 @@ export type EffectEvidence = { readonly by: string } & (
 )
 
 /**
- * From when on a "not landed" counts: before, whoever held the effect may still have had a call on its way, and the
- * provider may not show yet what it has done.
+ * From when on a "not landed" counts, by the store's clock and by that of whoever believes it: before, whoever held the effect
+ * may still have had a call on its way, and the provider may not show yet what it has done.
  */
 export function countsFrom({ doubtedAt = Number.POSITIVE_INFINITY }: StoredEffect, kind: EffectKind): number {
   return doubtedAt + kind.timeoutMs + kind.readLagMs
@@ -27,7 +28,7 @@ export function testified(
   effect: StoredEffect,
   kind: EffectKind,
   testimonies: readonly KeptTestimony[],
-  log: Log,
+  { clock, log }: Pick<Surroundings<never>, 'clock' | 'log'>,
 ): EffectEvidence | undefined {
   const said = saidAbout(effect, testimonies)
   const landed = said.findLast(({ says, result }) => says === 'landed' && result !== undefined)
@@ -40,7 +41,8 @@ export function testified(
       ? undefined
       : { kind: 'landed', by: bare.by, result: new Uint8Array(), providerId: undefined }
   }
-  const not = said.findLast(({ says, at }) => says === 'not_landed' && at >= countsFrom(effect, kind))
+  const from = countsFrom(effect, kind)
+  const not = said.findLast(({ says, at }) => says === 'not_landed' && Math.min(at, clock.now()) >= from)
   return not === undefined ? undefined : { kind: 'not_landed', by: not.by }
 }
 

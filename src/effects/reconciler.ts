@@ -42,7 +42,7 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     return askedInTurn(found, whom, async (effect): Promise<keyof Reconciled> => {
       const kind = effects.kinds.get(effect.kind)
       if (kind === undefined) return postpone(effect, effect.looks, 0)
-      const told = judged(log, () => testified(effect, kind, said, log))
+      const told = judged(log, () => testified(effect, kind, said, around))
       if (told !== undefined) return settle(effect, told)
       // Not come to in time: given back, before another node takes it while this one asks.
       if (clock.elapsed() >= beginUntil) return postpone(effect, effect.looks, 0)
@@ -77,7 +77,7 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     if (evidence.kind === 'not_landed' && told === 'landed') return lookAgain(effect)
     // The store put this off by `holdMs` from its own time, so its time is known without asking for it.
     const askedAt = (effect.reconcileAfter ?? 0) - holdMs
-    const tooEarlyMs = countsFrom(effect, kind) - askedAt
+    const tooEarlyMs = countsFrom(effect, kind) - Math.min(askedAt, clock.now())
     if (evidence.kind === 'not_landed' && tooEarlyMs > 0) return postpone(effect, effect.looks, tooEarlyMs)
     await keep(effect, evidence)
     return settle(effect, evidence)

@@ -48,7 +48,8 @@ export async function byTestimony<Tx>(context: Context<Tx>, record: StoredRecord
   }
   const result = landed?.kind === 'landed' ? landed.result : undefined
   if (landed !== undefined) return believe(context, record, progress, { kind: 'landed', result }, landed.evidence)
-  const not = said.findLast(({ says, at }) => says === 'not_landed' && at >= believableAt(record, progress))
+  const from = believableAt(record, progress)
+  const not = said.findLast(({ says, at }) => says === 'not_landed' && Math.min(at, context.clock.now()) >= from)
   return not && believe(context, record, progress, { kind: 'not_landed' }, { by: not.by, why: not.why })
 }
 

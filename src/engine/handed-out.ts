@@ -21,7 +21,8 @@ export async function byHandedOut<Tx>(
   const said = await Promise.all(keys.map((key) => saidSince(context, key)))
   if (said.flat().some(({ says }) => says === 'landed')) return leave(context, record, answerMissing)
   const from = believableFrom(record, handedOut)
-  const nots = said.map((about) => about.findLast(({ says, at }) => says === 'not_landed' && at >= from))
+  const counts = (at: number) => Math.min(at, context.clock.now()) >= from
+  const nots = said.map((about) => about.findLast(({ says, at }) => says === 'not_landed' && counts(at)))
   const last = nots.at(-1)
   if (last === undefined || nots.includes(undefined)) return undefined
   return settled(context, record, { by: last.by, why: last.why })

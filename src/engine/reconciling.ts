@@ -25,7 +25,7 @@ export async function reconcile<Tx>(context: Context<Tx>, record: StoredRecord, 
   await look(context, record, lookup)
   passing('reconciler.asked')
   const looked = told === 'ask' ? askedForResult(lookup.looked) : lookup.looked
-  const waitMs = looked.kind === 'not_landed' ? believableAt(record, progress) - now : 0
+  const waitMs = looked.kind === 'not_landed' ? believableAt(record, progress) - Math.min(now, context.clock.now()) : 0
   if (waitMs > 0) return putOff(context, record, record.looks, waitMs)
   const evidence = { by: 'reconciler', why: `the provider was asked about ${progress.call.key}` }
   return (await believe(context, record, progress, looked, evidence)) ?? inVain(context, record, looked, now)

@@ -52,8 +52,9 @@ export function callSettlement<Tx>(
 }
 
 /**
- * When "not landed" may be believed, on the store's clock: a holder that was only slow may have sent the call until its
- * lease ended, it took its time, and the provider shows what it did only after a while.
+ * When "not landed" may be believed: a holder that was only slow may have sent the call until its lease ended, it took its
+ * time, and the provider shows what it did only after a while. The store's clock says so, and the clock of the process that
+ * believes it has to agree: one of them may have been set forward since the doubt.
  */
 export function believableAt({ doubtedAt = 0 }: StoredRecord, { call }: Progress): number {
   return call === undefined ? doubtedAt : doubtedAt + call.timeoutMs + call.readLagMs

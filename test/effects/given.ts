@@ -51,6 +51,8 @@ export interface Given {
   deadLetters(definition: Definition, calls?: DeadLetterOptions<SqliteTransaction>['calls']): DeadLetters
   /** Moves the time of both sides. */
   advance(ms: number): Promise<void>
+  /** Sets the clock of the store alone, so far ahead of ours. */
+  jump(ms: number): Promise<void>
   effect(id: number): Promise<StoredEffect>
   close(): Promise<void>
 }
@@ -101,6 +103,7 @@ export async function given(): Promise<Given> {
       await pinSqliteClock(path, clock.now() + ms)
       await clock.advance(ms)
     },
+    jump: (ms) => pinSqliteClock(path, clock.now() + ms),
     async effect(id) {
       const found = await store.find(id)
       if (found === undefined) throw new Error(`there is no effect ${id}`)

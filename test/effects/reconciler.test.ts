@@ -249,11 +249,25 @@ describe('an effect in doubt', () => {
   test('does not end by a "not landed" that was said too early', async () => {
     const ids = [await doubted({}), await doubted({})]
     const [early, late] = await Promise.all(ids.map((id) => it.effect(id)))
-    const said = (downstreamKey = '', at = it.clock.now()) =>
-      ({ downstreamKey, says: 'not_landed', by: 'operator:ann', why: 'looked', at }) as const
-    const testimonies = [said(early?.downstreamKey), said(late?.downstreamKey, it.clock.now() + 10_000)]
+    const said = (downstreamKey = '') =>
+      ({ downstreamKey, says: 'not_landed', by: 'operator:ann', why: 'looked', at: it.clock.now() }) as const
+    const testimonies = [said(early?.downstreamKey)]
+    await it.advance(10_000)
+    testimonies.push(said(late?.downstreamKey))
     const reconciler = it.reconciler({ call: provider('ok').call }, { testimonies: async () => testimonies })
     expect(await reconciler.runOnce()).toMatchObject({ looked: 2, notLanded: 1, unresolved: 1 })
     expect(await it.effect(late?.id ?? 0)).toMatchObject({ state: 'ready' })
+  })
+
+  test('does not end by a "not landed" that only a store whose clock has jumped ahead takes for late enough', async () => {
+    const definition = { call: provider(failure('ECONNRESET')).call, lookup: () => ({ landed: false }) as const }
+    const id = await doubted(definition)
+    const reconciler = it.reconciler(definition)
+    await it.jump(60_000)
+    expect(await reconciler.runOnce()).toMatchObject({ looked: 1, notLanded: 0, postponed: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown' })
+    await it.clock.advance(60_000)
+    await it.jump(60_000)
+    expect(await reconciler.runOnce()).toMatchObject({ notLanded: 1 })
   })
 })

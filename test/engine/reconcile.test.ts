@@ -123,6 +123,17 @@ describe('a doubt about a call', () => {
     expect(sent[1]).toBe(sent[0])
   })
 
+  test('that did not land is not believed by a database alone whose clock has jumped ahead since the doubt', async () => {
+    const { bench, sent } = await inDoubt({ lookup: () => ({ landed: false }), readLag: '1m' })
+    await bench.jump(2 * minute)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['put_off'])
+    expect((await bench.record())?.state).toBe('unknown')
+    expect(sent).toHaveLength(1)
+    await bench.clock.advance(2 * minute)
+    await bench.jump(2 * minute)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
+  })
+
   test('that the provider cannot answer yet is asked about again later, and in the end left to a person', async () => {
     let asked = 0
     const { bench } = await inDoubt({ lookup: () => void asked++ as undefined })

@@ -109,6 +109,10 @@ export const cases: readonly Case[] = [
     scenario: { requests: [request('transfers')], passes: [pass('reconciler')], faults: { breaks: 1 } },
   },
   {
+    name: 'a call that lands after its line broke against the reconciler, on a database whose clock jumps ahead',
+    scenario: { requests: [request('transfers')], passes: [soon('reconciler')], faults: { drifts: 1, jumps: 1 } },
+  },
+  {
     name: 'a request against a webhook that tells of its call, one crash',
     scenario: { requests: [request('transfers')], deliveries: 1, faults: { crashes: 1 } },
   },

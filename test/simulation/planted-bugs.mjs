@@ -250,6 +250,18 @@ export const bugs = [
     says: /second transfer/,
   },
   {
+    bug: '“not landed” is believed by the clock of the database alone',
+    patch: {
+      file: 'src/engine/reconciling.ts',
+      from: 'Math.min(now, context.clock.now())',
+      to: 'now',
+    },
+    caughtBy: {
+      case: 'a call that lands after its line broke against the reconciler, on a database whose clock jumps ahead',
+    },
+    says: /second transfer/,
+  },
+  {
     bug: 'evidence that comes before the doubt is dropped',
     patch: {
       file: 'src/engine/said.ts',

@@ -34,6 +34,8 @@ export interface WorkBench {
   node(options?: Partial<EngineOptions<SqliteTransaction>>): Engine<SqliteTransaction>
   /** Lets so much time pass, here and in the database. Only while nothing is under way. */
   travel(ms: number): Promise<void>
+  /** Sets the clock of the database alone, so far ahead of ours. */
+  jump(ms: number): Promise<void>
   record(key?: string): Promise<StoredRecord | undefined>
   /** The names in the application's table, as somebody else sees them. */
   rides(): Promise<readonly unknown[]>
@@ -74,6 +76,7 @@ export async function workBench(
       await clock.advance(ms)
       await pinSqliteClock(path, clock.now())
     },
+    jump: (ms) => pinSqliteClock(path, clock.now() + ms),
     record: (key = 'k') => store.find({ scope: scopeOf('acme'), key: keyOf(key) }),
     async rides() {
       const { rows } = await store.query({ sql: 'SELECT name FROM rides ORDER BY rowid' })
