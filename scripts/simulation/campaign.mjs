@@ -7,7 +7,7 @@ import { tell } from './told.mjs'
  * @property {number} from the first seed
  * @property {number} to the last one
  * @property {number} schedules
- * @property {number} perSecond of one process
+ * @property {number} perSecond of one core
  * @property {number} seconds
  *
  * @param {{ bundle: string, processes: number, from: number, schedules: number, minutes: number }} asked
@@ -18,9 +18,10 @@ export async function campaign({ bundle, processes, from, schedules, minutes }) 
   // In rounds: each process gets seeds of its own, and all of a round have run before the next begins.
   let next = from
   let busyMs = 0
+  let tookMs = 0
   const until = startedAt + minutes * 60_000
   while (next < from + schedules) {
-    const perMs = busyMs === 0 ? undefined : (next - from) / busyMs
+    const perMs = tookMs === 0 ? undefined : (next - from) / processes / tookMs
     const share = Math.min(roundOf(until - performance.now(), perMs), Math.ceil((from + schedules - next) / processes))
     if (share <= 0) break
     const starts = Array.from({ length: processes }, (_, index) => next + index * share)
@@ -32,11 +33,12 @@ export async function campaign({ bundle, processes, from, schedules, minutes }) 
         tell(line)
         return undefined
       }
-      if (line.kind === 'random') busyMs += line.tookMs
+      if (line.kind === 'random') busyMs += line.busyMs
     }
     next += processes * share
+    tookMs = performance.now() - startedAt
     const ran = next - from
-    console.log(`  ${ran} schedules, ${Math.round((ran / busyMs) * 1_000)} per second and process`)
+    console.log(`  ${ran} schedules, ${Math.round((ran / busyMs) * 1_000)} per second of a core`)
   }
   const ran = next - from
   const seconds = (performance.now() - startedAt) / 1_000

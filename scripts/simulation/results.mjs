@@ -106,7 +106,7 @@ function tables({ campaigns, cases, bugs }) {
     section(
       `Random schedules: ${total} in all, 0 violations, each campaign on the code of its day`,
       'npm run simulate -- --random --minutes N --record',
-      ['| date | node | seeds | schedules | per second and process |', '|---|---|---|---:|---:|'],
+      ['| date | node | seeds | schedules | per second of a core |', '|---|---|---|---:|---:|'],
       runs,
     ),
     section(
