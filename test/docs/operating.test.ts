@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { definitions, type MetricDefinition, prometheusName } from 'hapax/telemetry'
 import { expect, test } from 'vitest'
 import { alerts } from '../../scripts/telemetry/alerts.mjs'
 
@@ -37,6 +38,16 @@ test('pages name only metrics that there are', () => {
   const named = [...new Set(pages.match(/api_idempotency_\w+/g))]
   expect(named.length).toBeGreaterThan(0)
   expect(named.filter((name) => !known.includes(name))).toEqual([])
+})
+
+test('the guide lists every metric, as OpenTelemetry and as Prometheus are told, and no other', () => {
+  const guide = readFileSync(new URL('../../docs/guides/telemetry.md', import.meta.url), 'utf8')
+  const listed = [...guide.matchAll(/^\| `([\w.]+)` \| `(\w+)` \| (\w+) \| ([\w, ]*) \| (.*) \|$/gm)]
+  const rows = Object.values<MetricDefinition>(definitions).map((metric) => {
+    const { name, kind, labels, help } = metric
+    return [name, prometheusName(metric), kind, labels.join(', '), help]
+  })
+  expect(listed.map(([, ...row]) => row)).toEqual(rows)
 })
 
 test('pages name only panels that the dashboard has', () => {

@@ -23,7 +23,7 @@ const database = `docs_${process.pid}`
 /** What a reader has installed beside `hapax`. */
 const installed = [
   ...['libsql', 'pg', 'fastify', 'express', 'rate-limiter-flexible', '@fastify/cors'],
-  ...['axios', 'ky'],
+  ...['axios', 'ky', 'pino', '@opentelemetry/api'],
   ...['kysely', 'drizzle-orm', 'knex', 'typeorm', '@electric-sql/pglite'],
   ...['@types/node', '@types/pg', '@types/express'],
 ]
@@ -43,7 +43,8 @@ const runnable = serverUrl === undefined ? programs.filter((program) => !wantPos
 beforeAll(async () => {
   await onServer(`CREATE DATABASE ${database}`)
   const modules = join(workplace, 'node_modules')
-  for (const owner of ['@types', '@fastify', '@electric-sql']) mkdirSync(join(modules, owner), { recursive: true })
+  for (const owner of ['@types', '@fastify', '@electric-sql', '@opentelemetry'])
+    mkdirSync(join(modules, owner), { recursive: true })
   symlinkSync(root, join(modules, 'hapax'))
   for (const name of installed) symlinkSync(join(root, 'node_modules', name), join(modules, name))
   for (const { directory, file, text } of programs) {
