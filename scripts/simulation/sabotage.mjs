@@ -49,6 +49,7 @@ async function escaped({ patch, caughtBy, says }, name) {
   for (const { file } of edits) patched(file, edits)
   const line = await simulated(await bundled(name, { edits, ...entryOf(caughtBy) }), taskOf(caughtBy))
   if (line.kind !== 'failed') return 'nobody noticed'
+  if (line.how === 'thrown') return `nobody judged it, something was thrown: ${line.error.split('\n')[0]}`
   return says.test(line.error) ? undefined : `caught, but for another reason: ${line.error.split('\n')[0]}`
 }
 

@@ -1,6 +1,6 @@
 import type { Order, Program } from './application.js'
 import type { SimulatedNode } from './node.js'
-import { newProcess, type Process } from './world/process.js'
+import { newProcess, type Process, remembered } from './world/process.js'
 import { newTask, type Task } from './world/task.js'
 import type { World } from './world/world.js'
 
@@ -22,6 +22,8 @@ export interface Heard extends Replied {
 export interface Sent {
   readonly status: number
   readonly body: string
+  /** Where what was made is to be found: the header that every program sends. */
+  readonly location: string | undefined
 }
 
 /** The same, and whether it is said to be the answer of an earlier one. */
@@ -81,6 +83,7 @@ function asked(
       adrift: brokenLine,
       happen() {
         const node = nodeAt(index)
+        if (world.remembers) node.process.told = remembered(node.process.told, world.time, process.name)
         node.process.onCrash.push(lost)
         const task = newTask()
         world.task = task
@@ -92,9 +95,10 @@ function asked(
     async function answered(node: SimulatedNode, received: Order, task: Task): Promise<void> {
       const { status, headers, body } = await node.answer(program, received).catch(() => serverError)
       const isReplay = headers.some(([name]) => name.length === replayed.length && name.toLowerCase() === replayed)
+      const location = headers.find(([name]) => name.length === 8 && name.toLowerCase() === 'location')?.[1]
       const text = textOf(body)
-      const epoch = sending(task, received, { status, body: text, isReplay })
-      const reply = { status, body: text, isReplay, epoch }
+      const epoch = sending(task, received, { status, body: text, location, isReplay })
+      const reply = { status, body: text, location, isReplay, epoch }
       world
         .call({
           process: node.process,

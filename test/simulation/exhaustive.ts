@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { type Feature, features } from './reached.js'
 import { run } from './running.js'
 import type { Scenario } from './scenario.js'
 import { simulation } from './simulation.js'
@@ -11,6 +12,8 @@ export interface Exhausted {
   readonly states: number
   readonly failure: { readonly choices: readonly number[]; readonly error: unknown } | undefined
   readonly isExhausted: boolean
+  /** What some schedule came by while something could go wrong. */
+  readonly reached: readonly Feature[]
 }
 
 export type Progress = (sofar: { readonly schedules: number; readonly states: number }) => void
@@ -22,6 +25,7 @@ export type Progress = (sofar: { readonly schedules: number; readonly states: nu
  */
 export async function exhaust(scenario: Scenario, most: number, progress: Progress = () => {}): Promise<Exhausted> {
   const seen = new Set<string>()
+  const reached = new Set<Feature>()
   let list: readonly number[] | undefined = []
   let [schedules, cut] = [0, 0]
   while (list !== undefined && schedules < most) {
@@ -42,14 +46,16 @@ export async function exhaust(scenario: Scenario, most: number, progress: Progre
     })
     schedules++
     if (ended.isCut) cut++
+    for (const feature of ended.simulation.reached) reached.add(feature)
     if (ended.error !== undefined) {
       const failure = { choices: choices.map(({ taken }) => taken), error: ended.error }
-      return { schedules, cut, states: seen.size, failure, isExhausted: false }
+      return { schedules, cut, states: seen.size, failure, isExhausted: false, reached: [...reached] }
     }
     if (schedules % 1_000 === 0) progress({ schedules, states: seen.size })
     list = next(choices)
   }
-  return { schedules, cut, states: seen.size, failure: undefined, isExhausted: list === undefined }
+  const inOrder = features.filter((feature) => reached.has(feature))
+  return { schedules, cut, states: seen.size, failure: undefined, isExhausted: list === undefined, reached: inOrder }
 }
 
 /** The list that differs from this one as late as possible; `undefined` when there is none. */

@@ -13,6 +13,7 @@ import { isOvertaken, judgeChange, recordChanges } from './invariants/records.js
 import { judgeRefusal, judgeRefused, noteChange } from './invariants/refusals.js'
 import { rowChanges } from './invariants/row-changes.js'
 import type { Provider } from './provider.js'
+import type { Reached } from './reached.js'
 import { demand } from './violation.js'
 import type { Task } from './world/task.js'
 import type { World } from './world/world.js'
@@ -37,9 +38,11 @@ interface Judged {
   readonly requests: readonly { readonly order: Order }[]
   /** Where requests share statements, nobody can say which of them wrote a row. */
   readonly statements: 'own' | 'shared'
+  /** What is noted while something can still go wrong; `undefined` afterwards. */
+  readonly reached: () => Reached | undefined
 }
 
-export function invariants({ world, database, provider, heard, requests, statements }: Judged): Invariants {
+export function invariants({ world, database, provider, heard, requests, statements, reached }: Judged): Invariants {
   const takeChanges = recordChanges(database)
   const takeEffectChanges = rowChanges(database.tables.effects)
   const lives = keyLives()
@@ -78,13 +81,15 @@ export function invariants({ world, database, provider, heard, requests, stateme
     looked = world.writes
     const { task } = world
     for (const change of takeChanges()) {
-      judgeChange(change, world.now(), openEffects(change.before?.id))
+      judgeChange(change, world.latest(), openEffects(change.before?.id))
+      reached()?.record(change)
       lives.note(change)
       if (isOvertaken(change)) overtaken.push(change.before)
-      if (task !== undefined) noteChange(task, change, { now: world.now(), isAdrift: world.isAdrift, found })
+      if (task !== undefined) noteChange(task, change, { now: world.latest(), isAdrift: world.isAdrift, found })
     }
     for (const change of takeEffectChanges()) {
-      judgeEffect(change, world.now())
+      judgeEffect(change, world.latest())
+      reached()?.effect(change)
       const key = change.before?.downstreamKey
       if (key !== undefined && isNotLanded(change)) notLanded.set(key, known.notLanded(key) + 1)
     }
@@ -94,16 +99,17 @@ export function invariants({ world, database, provider, heard, requests, stateme
    * What is sent is what is stored now. Only who made an answer himself, and was stopped until its time was over and its key
    * was used anew, sends the one that was stored then.
    */
-  function recordBehind(order: Order, { status, body, isReplay }: Replied): StoredRecord | undefined {
-    const earlier = isReplay
+  function recordBehind(order: Order, sent: Replied): StoredRecord | undefined {
+    const earlier = sent.isReplay
       ? undefined
-      : overtaken.find((record) => isNamed(record, order) && holds(record, status, body))
+      : overtaken.find((record) => isNamed(record, order) && holds(record, sent))
     return earlier ?? recordOf(order)
   }
 
   function judgeReply(task: Task, order: Order, sent: Replied, record: StoredRecord | undefined, name: string): void {
+    if (sent.isReplay) reached()?.note('a replay')
     if (statements === 'own') judgeMinted(task, order, sent)
-    if (isAnswer(sent.status)) judgeSent(order, sent.status, sent.body, record)
+    if (isAnswer(sent.status)) judgeSent(order, sent, record)
     else if (statements === 'own') judgeRefusal(task, sent, name)
   }
 
@@ -145,7 +151,7 @@ export function invariants({ world, database, provider, heard, requests, stateme
         ...open.map(({ key, state, errorCode }) => `${key} is ${state} (${errorCode})`),
         ...effects.map(({ kind, state, errorCode }) => `an effect ${kind} is ${state} (${errorCode})`),
       ]
-      demand(false, () => `after days something is stuck: ${words.join(', ')}`)
+      demand(false, () => `after a day something is stuck: ${words.join(', ')}`)
       throw new Error('unreachable')
     },
     end() {

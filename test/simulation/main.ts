@@ -5,6 +5,7 @@
 import { cases } from './cases.js'
 import { exhaust } from './exhaustive.js'
 import { scenarioOf, scheduleOf } from './random.js'
+import { type Feature, features } from './reached.js'
 import { type Ended, run, runAll } from './running.js'
 import { shrunk } from './shrinking.js'
 
@@ -22,7 +23,7 @@ export type Task =
 
 const task = JSON.parse(process.argv[2] ?? '{}') as Task
 process.on('unhandledRejection', (error) => {
-  say({ kind: 'failed', error: wordsOf(error), trace: ['something was thrown where nobody listens'] })
+  say({ kind: 'failed', ...told(error), trace: ['something was thrown where nobody listens'] })
   process.exit(1)
 })
 await done(task)
@@ -43,10 +44,19 @@ async function runCase(name: string, most: number): Promise<void> {
   if (found === undefined) throw new Error(`There is no case “${name}”.`)
   withoutStacks()
   const { failure, ...figures } = await exhaust(found.scenario, most, (sofar) => say({ kind: 'progress', ...sofar }))
+  const missed = found.reaches.filter((feature) => !figures.reached.includes(feature))
+  if (failure === undefined && figures.isExhausted && missed.length > 0)
+    return say({
+      kind: 'failed',
+      name,
+      error: `no schedule of it comes by ${missed.join(', ')}`,
+      how: 'thrown',
+      trace: [],
+    })
   if (failure === undefined) return say({ kind: 'case', name, ...figures })
   Error.stackTraceLimit = 20
-  const { error, trace } = await shrunk(found.scenario, failure.choices)
-  say({ kind: 'failed', name, error: wordsOf(error ?? failure.error), trace })
+  const { error, trace } = await shrunk(found.scenario, failure.choices, { memory: 'remembers' })
+  say({ kind: 'failed', name, ...told(error), trace })
 }
 
 async function runRandom({ from, step, count, ms }: Extract<Task, { kind: 'random' }>): Promise<void> {
@@ -56,20 +66,22 @@ async function runRandom({ from, step, count, ms }: Extract<Task, { kind: 'rando
   let finished = 0
   let failed: { readonly seed: number } | undefined
   let seed = 0
+  const reached = Object.fromEntries(features.map((feature) => [feature, 0])) as Record<Feature, number>
   const next = () => {
     if (failed !== undefined || begun === count || performance.now() - startedAt > ms) return undefined
     seed = from + begun++ * step
     return scheduleOf(seed)
   }
-  await runAll(next, ({ error }: Ended) => {
+  await runAll(next, ({ error, simulation }: Ended) => {
     finished++
+    for (const feature of simulation.reached) reached[feature]++
     if (error !== undefined) failed = { seed }
     if (finished % 5_000 === 0) say({ kind: 'progress', schedules: finished })
   })
   // Of the processor, all threads together: what else runs on the machine makes no schedule dearer.
   const { user, system } = process.cpuUsage()
   if (failed !== undefined) return runSeed(failed.seed)
-  say({ kind: 'random', from, step, schedules: finished, busyMs: (user + system) / 1_000 })
+  say({ kind: 'random', from, step, schedules: finished, reached, busyMs: (user + system) / 1_000 })
 }
 
 /** One seed again, as short as it can be made, in words. */
@@ -79,7 +91,7 @@ async function runSeed(seed: number): Promise<void> {
   if (error === undefined) return say({ kind: 'seed', seed, schedules: 1 })
   const list = choices.map(({ taken }) => taken)
   const found = await shrunk(scenarioOf(seed), list)
-  say({ kind: 'failed', seed, error: wordsOf(found.error ?? error), trace: found.trace })
+  say({ kind: 'failed', seed, ...told(found.error), trace: found.trace })
 }
 
 /** Where an error was made is worth as much time as all the rest, and nobody reads it here. */
@@ -91,8 +103,9 @@ function say(line: object): void {
   console.log(JSON.stringify(line))
 }
 
-function wordsOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  // A broken promise says all there is to say; anything else is a bug, and where it was thrown matters.
-  return error.name === 'Violation' ? error.message : (error.stack ?? error.message)
+/** A broken promise says all there is to say; anything else is a bug, and where it was thrown matters. */
+function told(error: unknown): { readonly error: string; readonly how: 'violation' | 'thrown' } {
+  if (!(error instanceof Error)) return { error: String(error), how: 'thrown' }
+  if (error.name === 'Violation') return { error: error.message, how: 'violation' }
+  return { error: error.stack ?? error.message, how: 'thrown' }
 }

@@ -105,7 +105,16 @@ function exchangeOf(program: Program, order: Order, handler: Mounted['handler'])
     run: (work) => handler?.(work, order),
     captured(value) {
       const { status, body } = value as { status: number; body: unknown }
-      return { status, headers: [['content-type', 'application/json']], body: Buffer.from(JSON.stringify(body)) }
+      const text = JSON.stringify(body)
+      const location = `/${program}/${text.length}`
+      return {
+        status,
+        headers: [
+          ['content-type', 'application/json'],
+          ['location', location],
+        ],
+        body: Buffer.from(text),
+      }
     },
   }
 }

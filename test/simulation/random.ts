@@ -9,9 +9,57 @@ const tenants = ['acme', 'globex', 'initech']
 const hour = 3_600_000
 const day = 24 * hour
 
-/** The scenario of a seed: from one request that nothing happens to, to eight of three tenants and everything that can go wrong. */
+/** After leases, timeouts and each other: the passes of workers that find what a crash has left behind, one after another. */
+const afterLeases = [31_000, 45_000, 61_000, 75_000, 90_000, 120_000]
+
+/**
+ * The scenario of a seed. Half are small, from one request that nothing happens to; some have crashes and workers that come
+ * when leases are over, so that what they do goes wrong as well; and some are large, with eight requests of three tenants on
+ * three nodes.
+ */
 export function scenarioOf(seed: number): Scenario {
   const fraction = seeded(seed ^ 0x5eed)
+  const flavour = fraction()
+  if (flavour < 0.35) return recovering(fraction)
+  return various(fraction, flavour < 0.5 ? 'large' : 'small')
+}
+
+type Fraction = () => number
+
+/** What is asked for under a key: of two of them the same, so that one is shipped after the other. */
+const itemOf = (key: string) => (key === 'k3' ? 'car' : 'boat')
+
+/** One key or two, and all who come to its help, while things still go wrong. */
+function recovering(fraction: Fraction): Scenario {
+  const upTo = (most: number) => Math.floor(fraction() * (most + 1))
+  const oneOf = <T>(all: readonly T[]): T => all[upTo(all.length - 1)] as T
+  const [program, key] = [oneOf(programs), `k${1 + upTo(1)}`]
+  const order: Order = { tenant: 'acme', key, amount: 1, item: 'boat' }
+  const another = { ...order, key: 'k3', item: oneOf(['boat', 'car']) }
+  const later = () => oneOf(afterLeases)
+  const workers = workerNames.filter((worker) => worker !== 'reaper' && fraction() < 0.7)
+  return {
+    requests: [
+      { program, order, nodes: [0] },
+      ...(fraction() < 0.4 ? [{ program, order, nodes: [1 + upTo(1)], afterMs: later() }] : []),
+      ...(fraction() < 0.3 ? [{ program, order: another, nodes: [upTo(1)] }] : []),
+    ],
+    passes: [
+      ...(fraction() < 0.5 ? [{ worker: 'effects' as const, node: 0, afterMs: 1 }] : []),
+      ...workers.map((worker) => ({ worker, node: upTo(2), afterMs: later() })),
+    ],
+    deliveries: upTo(1),
+    ...(fraction() < 0.5 && { deliveriesAfterMs: later() }),
+    operators: upTo(1),
+    operatorsAfterMs: oneOf([5_000, ...afterLeases]),
+    faults: {
+      ...{ breaks: upTo(1), drifts: upTo(1), crashes: upTo(2), lateness: upTo(1) },
+      ...{ freezes: upTo(2), jumps: upTo(1), haste: upTo(1) },
+    },
+  }
+}
+
+function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
   const upTo = (most: number) => Math.floor(fraction() * (most + 1))
   /** Small numbers are as interesting as large ones, and much quicker. */
   const mostly = (most: number) => upTo(upTo(most))
@@ -23,31 +71,32 @@ export function scenarioOf(seed: number): Scenario {
   /** Within a lease, after one, and after whoever was stopped goes on; or after the retention, and after the tombstone. */
   const times = isLong ? [25 * hour, 25 * hour + 1, 32 * day, 32 * day + 1] : [5_000, 31_000, 45_000, 61_000]
   const later = () => (fraction() < 0.6 ? {} : { afterMs: oneOf(times) })
-  const nodes = 1 + mostly(2)
-  const keys = 1 + rarely(2)
-  const among = 1 + rarely(2)
+  const isLarge = size === 'large'
+  const nodes = 1 + (isLarge ? upTo(2) : mostly(2))
+  const keys = 1 + (isLarge ? upTo(2) : rarely(2))
+  const among = 1 + (isLarge ? upTo(2) : rarely(2))
   // Requests with one key are of one kind, as those of one client would be; a few are something else by mistake.
   const kinds = new Map<string, Program>()
-  const requests = Array.from({ length: 1 + rarely(7) }, () => {
+  const requests = Array.from({ length: 1 + (isLarge ? upTo(7) : rarely(7)) }, () => {
     const tenant = oneOf(tenants.slice(0, among))
     const key = `k${1 + upTo(keys - 1)}`
     const program = kinds.get(`${tenant} ${key}`) ?? oneOf(isLong ? (['plain'] as const) : programs)
     kinds.set(`${tenant} ${key}`, program)
     const amount = fraction() < 0.1 ? 2 : program === 'rides' && key === 'k2' ? -1 : 1
     const keyless = fraction() < 0.05 ? ({ isKeyless: true } as const) : {}
-    const order: Order = { tenant, key, amount, item: 'boat', ...keyless }
+    const order: Order = { tenant, key, amount, item: itemOf(key), ...keyless }
     return { program, order, nodes: Array.from({ length: 1 + mostly(2) }, () => upTo(nodes - 1)), ...later() }
   })
   const isBatching = fraction() < 0.25
   return {
     requests,
-    passes: Array.from({ length: isLong ? upTo(6) : rarely(6) }, () => ({
+    passes: Array.from({ length: isLong || isLarge ? upTo(6) : rarely(6) }, () => ({
       worker: oneOf(isLong ? (['sweeper', 'reaper'] as const) : workerNames),
       node: upTo(nodes - 1),
       ...later(),
     })),
     deliveries: rarely(2),
-    operators: rarely(1),
+    operators: isLarge ? upTo(1) : rarely(1),
     ...(isBatching && { batching: 'on' }),
     pauses: fraction() < 0.05 ? [oneOf([60_000, hour, 25 * hour])] : [],
     faults: {

@@ -4,7 +4,7 @@ import { type WorkerName, workerNames } from '../../src/workers/services.js'
 import { client, type Surroundings } from './client.js'
 import type { Simulation } from './scenario.js'
 
-/** After so many rounds whatever is still open is stuck. With the pauses between them they last for days. */
+/** After so many rounds whatever is still open is stuck. With the pauses between them they last for less than a day. */
 const mostRounds = 40
 
 /**
@@ -39,20 +39,21 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
     }
   }
 
-  /** Blind calls are for people: one looks at the provider's ledger, and says what is there. */
+  /** What is left to people: one looks at the provider's ledger, and says what is there. Nothing else is for him to say. */
   async function toldByOperator(key: string): Promise<void> {
     const act = provider.ledger.find((act) => act.key === key)
     const about = { downstreamKey: key, by: 'operator:ann', why: 'the ledger' }
-    if (!isDoubted(key)) return
+    if (!isLeftToOperator(key)) return
     const said =
       act === undefined ? ({ says: 'not_landed' } as const) : ({ says: 'landed', result: { id: act.id } } as const)
     await node(0).hapax.testify({ ...about, ...said })
   }
 
-  function isDoubted(key: string): boolean {
-    if (database.effects().some(({ downstreamKey, state }) => downstreamKey === key && state === 'unknown')) return true
-    const call = database.calls().find((call) => call.key === key && call.state === 'begun')
-    return database.records().some(({ scope, state }) => scope === call?.scope && state === 'unknown')
+  function isLeftToOperator(key: string): boolean {
+    if (database.effects().some((effect) => effect.downstreamKey === key && isLeft(effect))) return true
+    const marked = database.tables.calls.get(key)?.committed
+    if (marked?.call.state !== 'begun') return false
+    return database.records().some((record) => record.id === marked.recordId && isLeft(record))
   }
 
   function askAgain(): void {
@@ -87,6 +88,17 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
     checks.end()
     return false
   }
+}
+
+/** No worker looks at it again by itself. */
+function isLeft({
+  state,
+  reconcileAfter,
+}: {
+  readonly state: string
+  readonly reconcileAfter: number | undefined
+}): boolean {
+  return state === 'unknown' && reconcileAfter === undefined
 }
 
 /** Whoever fails now is asked again in the next round. */

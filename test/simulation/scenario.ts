@@ -5,6 +5,7 @@ import type { SimulatedDatabase } from './database/database.js'
 import type { Invariants } from './invariants.js'
 import type { SimulatedNode } from './node.js'
 import type { Provider } from './provider.js'
+import type { Reached } from './reached.js'
 import type { Budget } from './world/faults.js'
 import type { World } from './world/world.js'
 
@@ -21,7 +22,9 @@ export interface Scenario {
   readonly passes?: readonly { readonly worker: WorkerName; readonly node: number; readonly afterMs?: number }[]
   /** Whether the provider tells what it did, at some time, and how often. */
   readonly deliveries?: number
-  /** An operator looks at the provider's ledger at some time and says what is there. */
+  /** When it does so at the earliest. */
+  readonly deliveriesAfterMs?: number
+  /** An operator looks at the provider's ledger at some time and says what is there, and what is not. */
   readonly operators?: number
   /** When they look at the earliest. */
   readonly operatorsAfterMs?: number
@@ -42,6 +45,8 @@ export interface Simulation {
   readonly scenario: Scenario
   /** Whether all that was wanted has happened: from here on nothing goes wrong, and there is nothing to choose. */
   isRecovering(): boolean
+  /** What it came by before that. */
+  readonly reached: Reached
   /** Everything that can differ between two runs of the scenario, in short. */
   digest(): string
 }

@@ -11,17 +11,28 @@ export interface Shrunk {
   readonly trace: readonly string[]
 }
 
+export interface Shrinking {
+  /** As the schedule was run that failed: who remembers has other choices. */
+  readonly memory?: 'remembers'
+  readonly mostRuns?: number
+}
+
 /**
  * Makes a failure easier to read: leaves out what the scenario can do without, and takes back one choice after another to
  * what usually happens, as long as the same promise is still broken: a shorter schedule that breaks another one tells of that.
  */
-export async function shrunk(scenario: Scenario, list: readonly number[], mostRuns = 400): Promise<Shrunk> {
-  let best = { scenario, list, ...(await tried(scenario, list)) }
+export async function shrunk(
+  scenario: Scenario,
+  list: readonly number[],
+  { memory, mostRuns = 400 }: Shrinking = {},
+): Promise<Shrunk> {
+  let best = { scenario, list, ...(await tried(scenario, list, memory)) }
+  if (best.error === undefined) throw new Error('The list of choices does not lead to what was found.')
   const broken = promiseIn(best.error)
   let runs = 0
   const better = async (candidate: { readonly scenario: Scenario; readonly list: readonly number[] }) => {
     runs++
-    const came = await tried(candidate.scenario, candidate.list)
+    const came = await tried(candidate.scenario, candidate.list, memory)
     if (came.error === undefined || promiseIn(came.error) !== broken) return false
     best = { ...candidate, ...came }
     return true
@@ -44,10 +55,10 @@ function promiseIn(error: unknown): string {
   return String(error instanceof Error ? error.message : error).replaceAll(/\S*[\d/]\S*/g, '…')
 }
 
-async function tried(scenario: Scenario, list: readonly number[]) {
+async function tried(scenario: Scenario, list: readonly number[], memory: Shrinking['memory']) {
   const choices: Choice[] = []
   const { error, simulation: made } = await run({
-    simulation: simulation(scenario, following(list, usual, choices)),
+    simulation: simulation(scenario, following(list, usual, choices), memory),
     choices,
   })
   return { error, trace: made.world.trace.map((words) => words()) }

@@ -4,11 +4,12 @@ import { durable } from './database/durable.js'
 import { invariants } from './invariants.js'
 import { type SimulatedNode, startNode } from './node.js'
 import { type Act, Provider } from './provider.js'
+import { Reached } from './reached.js'
 import { recovery } from './recovery.js'
 import type { Scenario, Simulation } from './scenario.js'
 import type { Chooser } from './world/choices.js'
 import { faultsOf } from './world/faults.js'
-import { newProcess } from './world/process.js'
+import { newProcess, remembered } from './world/process.js'
 import { newTask } from './world/task.js'
 import { World } from './world/world.js'
 
@@ -36,7 +37,11 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
   const provider = new Provider(world)
   const { requests, batching = 'off' } = scenario
   const statements = batching === 'on' ? 'shared' : 'own'
-  const checks = invariants({ world, database, provider, heard, requests, statements })
+  const reached = new Reached()
+  const checks = invariants({
+    ...{ world, database, provider, heard, requests, statements },
+    reached: () => (isRecovering ? undefined : reached),
+  })
   const programs = [...new Set(scenario.requests.map(({ program }) => program))]
   const outside = world.add(newProcess('somebody'))
 
@@ -45,7 +50,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     const known = nodes.get(index)
     if (known?.process.isAlive) return known
     lives++
-    const name = known === undefined ? `node ${index + 1}` : `node ${index + 1} in its ${lives}th life`
+    const name = known === undefined ? `node ${index + 1}` : `node ${index + 1}, started as number ${lives}`
     const started = startNode(name, { world, database, provider, programs, batching })
     nodes.set(index, started)
     return started
@@ -65,18 +70,30 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     else later.set(afterMs, [...(later.get(afterMs) ?? []), ask])
   }
 
+  /** The node of that number, which is told that something of this name begins there. */
+  function begins(index: number, words: string): SimulatedNode {
+    const found = node(index)
+    if (memory === 'remembers') found.process.told = remembered(found.process.told, world.time, words)
+    return found
+  }
+
   function deliver(act: Act): void {
-    const { webhooks } = node(0)
+    const { webhooks } = begins(0, act.id)
     const delivery = { headers: { 'event-id': act.id }, body: Buffer.from(JSON.stringify(act)) }
     void webhooks().receive(delivery)
   }
 
+  /** What is in the ledger has landed. What is not there has not, as far as anybody can see now. */
   function testify(): void {
-    const { hapax } = node(0)
-    for (const { key, id } of provider.ledger) {
-      if (key === 'none') continue
-      const evidence = { downstreamKey: key, says: 'landed', result: { id }, by: 'operator:ann', why: 'seen' } as const
-      void hapax.testify(evidence).catch(() => undefined)
+    const { hapax } = begins(0, 'testify')
+    const seen = new Map(provider.ledger.map(({ key, id }) => [key, id]))
+    const calls = [...database.calls()].map(({ key }) => key)
+    const effects = [...database.effects()].map(({ downstreamKey }) => downstreamKey)
+    for (const downstreamKey of new Set([...seen.keys(), ...calls, ...effects])) {
+      if (downstreamKey === 'none') continue
+      const id = seen.get(downstreamKey)
+      const said = id === undefined ? ({ says: 'not_landed' } as const) : ({ says: 'landed', result: { id } } as const)
+      void hapax.testify({ downstreamKey, ...said, by: 'operator:ann', why: 'the ledger' }).catch(() => undefined)
     }
   }
 
@@ -98,7 +115,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
   }
   for (const { worker, node: index, afterMs } of scenario.passes ?? []) {
     const pass = () =>
-      node(index)
+      begins(index, worker)
         .worker(worker)
         ?.runOnce()
         .catch(() => undefined)
@@ -112,8 +129,11 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
       for (const ask of asks) ask()
     })
   provider.onAct = (act) => {
-    for (let count = 0; count < (scenario.deliveries ?? 0); count++)
-      sometime(`the provider tells of ${act.id}`, () => deliver(act))
+    const tell = () => sometime(`the provider tells of ${act.id}`, () => deliver(act))
+    for (let count = 0; count < (scenario.deliveries ?? 0); count++) {
+      if (scenario.deliveriesAfterMs === undefined) tell()
+      else world.clockOf(outside).after(scenario.deliveriesAfterMs, tell)
+    }
   }
 
   const made: Simulation = {
@@ -125,6 +145,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     node,
     scenario,
     isRecovering: () => isRecovering,
+    reached,
     digest: () => `${world.digest()} ${database.digest()} ${JSON.stringify([provider.ledger, heard, [...sent]])}`,
   }
   const recover = recovery(made, around)

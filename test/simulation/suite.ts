@@ -7,5 +7,6 @@ const found = storeConformance(simulatedHarness as never).find((one) => one.name
 if (found === undefined) throw new Error(`The suite has no case “${name}”.`)
 await found.run().then(
   () => console.log(JSON.stringify({ kind: 'seed', seed: 0, schedules: 1 })),
-  (error: unknown) => console.log(JSON.stringify({ kind: 'failed', error: String(error), trace: [] })),
+  (error: unknown) =>
+    console.log(JSON.stringify({ kind: 'failed', error: String(error), how: 'violation', trace: [] })),
 )

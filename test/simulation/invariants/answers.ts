@@ -5,18 +5,19 @@ import { demand } from '../violation.js'
 import type { Task } from '../world/task.js'
 
 /** What is sent is durable by then, and is about the request that it answers. */
-export function judgeSent(order: Order, status: number, body: string, record: StoredRecord | undefined): void {
+export function judgeSent(order: Order, sent: Sent, record: StoredRecord | undefined): void {
   const name = `${order.tenant}/${order.key}`
   demand(record?.state === 'completed', () => `${name} was answered before that was durable`)
-  demand(holds(record, status, body), () => `${name} was sent something else than what is stored`)
-  const said = JSON.parse(body) as Partial<Order>
+  demand(holds(record, sent), () => `${name} was sent something else than what is stored`)
+  const said = JSON.parse(sent.body) as Partial<Order>
   demand(said.tenant === order.tenant, () => `${name} was sent an answer of tenant ${said.tenant}`)
   demand(said.amount === order.amount, () => `${name} was sent the answer to another request`)
 }
 
 /** Whether this is the answer that the record holds. */
-export function holds({ answer }: StoredRecord, status: number, body: string): boolean {
-  return answer?.kind === 'kept' && answer.status === status && textOf(answer.body) === body
+export function holds({ answer }: StoredRecord, { status, body, location }: Sent): boolean {
+  if (answer?.kind !== 'kept' || answer.status !== status || textOf(answer.body) !== body) return false
+  return answer.headers.find(([name]) => name === 'location')?.[1] === location
 }
 
 /**
@@ -57,7 +58,7 @@ export function judgeMismatch({ order, reply }: Told, requests: readonly { reado
 }
 
 function isSame(one: Sent, other: Sent): boolean {
-  return one.status === other.status && one.body === other.body
+  return one.status === other.status && one.body === other.body && one.location === other.location
 }
 
 export function isAnswer(status: number): boolean {

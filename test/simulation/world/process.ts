@@ -10,12 +10,14 @@ export interface Process {
   wallOffsetMs: number
   /** What it has been told so far, as a number: in two runs in which all were told the same, all go on the same. */
   told: number
+  /** The replies that were on their way to it when it could not hear, as a number. */
+  owed: number
   /** Called when it crashes: its database rolls back, whoever talks to it notices. */
   readonly onCrash: (() => void)[]
 }
 
 export function newProcess(name: string, kind: Process['kind'] = 'outside'): Process {
-  return { name, kind, isAlive: true, frozenUntil: 0, wallOffsetMs: 0, told: 0, onCrash: [] }
+  return { name, kind, isAlive: true, frozenUntil: 0, wallOffsetMs: 0, told: 0, owed: 0, onCrash: [] }
 }
 
 /** What the process was told before, and now this. */
@@ -31,8 +33,8 @@ export function remembered(told: number, time: number, what: string): number {
 }
 
 /** All that matters of a process from outside. */
-export function stateOf({ name, isAlive, frozenUntil, wallOffsetMs, told }: Process): readonly unknown[] {
-  return [name, isAlive, frozenUntil, wallOffsetMs, told]
+export function stateOf({ name, isAlive, frozenUntil, wallOffsetMs, told, owed }: Process): readonly unknown[] {
+  return [name, isAlive, frozenUntil, wallOffsetMs, told, owed]
 }
 
 /** What was learned, whatever it is. */

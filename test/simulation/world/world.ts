@@ -46,6 +46,8 @@ export class World implements Ports {
   time = 0
   /** How much the database's clock has jumped. */
   databaseJumpMs = 0
+  /** The latest that the database's clock has shown before it went back. */
+  latestMs = 0
   steps = 0
   /** Rows that have been changed for good by what happened here. */
   writes = 0
@@ -69,6 +71,11 @@ export class World implements Ports {
     return beginning + this.time + this.databaseJumpMs
   }
 
+  /** What is over by any time that the database's clock has ever shown may be taken to be over: whoever read it then acts now. */
+  latest(): number {
+    return Math.max(this.now(), this.latestMs)
+  }
+
   call<T>(call: PortCall<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       // What a dead process still does is nowhere.
@@ -84,6 +91,11 @@ export class World implements Ports {
       after: (ms, callback, how) =>
         this.#timers.add({ at: this.time + ms, process, callback, isWeak: how === 'weakly', task: this.task }),
     }
+  }
+
+  /** Whether it keeps in short what each process was told. */
+  get remembers(): boolean {
+    return this.#options.remembers === true
   }
 
   /** Makes one thing happen. What follows from it in the processes follows when this turn of the event loop is over. */
@@ -166,7 +178,7 @@ export class World implements Ports {
   digest(): string {
     const pending = this.#pending.map(({ call }) => call.words()).sort()
     const { faults } = this.#options
-    return JSON.stringify([this.time, this.databaseJumpMs, faults, this.processes.map(stateOf), pending])
+    return JSON.stringify([this.time, this.databaseJumpMs, this.latestMs, faults, this.processes.map(stateOf), pending])
   }
 
   #happens(pending: Pending, way: Fault): void {
@@ -182,7 +194,7 @@ export class World implements Ports {
     const { process } = call
     const tell = () => this.#reply(process, happened(call, resolve, reject))
     const tellBroken = (error: Error | undefined) =>
-      this.#reply(process, { tell: () => reject(error), learned: () => 'broken' })
+      this.#reply(process, { tell: () => reject(error), learned: () => `${call.words()} is broken` })
     const breakLine = () => tellBroken(call.broken?.())
     // The request is on its way, and arrives when nobody waits for it any more.
     const driftsOn = () => {
@@ -220,6 +232,7 @@ export class World implements Ports {
         break
       case 'late_reply': {
         const reply = happened(call, resolve, reject)
+        this.#owes(process, reply)
         const late = replyOf(call, () => this.#reply(process, reply))
         this.#pending.push({ call: late, resolve: nobody, reject: nobody, task })
         break
@@ -230,6 +243,11 @@ export class World implements Ports {
         break
       case 'clock_jump':
         this.databaseJumpMs += longMs
+        tell()
+        break
+      case 'clock_back':
+        this.latestMs = Math.max(this.latestMs, this.now())
+        this.databaseJumpMs -= longMs
         tell()
         break
       case 'wall_jump':
@@ -252,9 +270,15 @@ export class World implements Ports {
   #reply(process: Process, replied: Replied): void {
     if (process.frozenUntil <= this.time) this.#tell(process, replied)
     else {
+      this.#owes(process, replied)
       const callback = () => this.#tell(process, replied)
       this.#timers.add({ at: process.frozenUntil, process, callback, isWeak: false, task: this.task })
     }
+  }
+
+  /** What is in a reply is decided when it happens, whenever it arrives. */
+  #owes(process: Process, { learned }: Replied): void {
+    if (this.#options.remembers) process.owed = remembered(process.owed, this.time, learned())
   }
 
   #tell(process: Process, { tell, learned }: Replied): void {
@@ -296,9 +320,9 @@ interface Replied {
 function happened(call: PortCall<unknown>, resolve: Pending['resolve'], reject: Pending['reject']): Replied {
   try {
     const value = call.happen()
-    return { tell: () => resolve(value), learned: () => call.digest?.(value) ?? wordsOf(value) }
+    return { tell: () => resolve(value), learned: () => `${call.words()}: ${call.digest?.(value) ?? wordsOf(value)}` }
   } catch (error) {
-    return { tell: () => reject(error), learned: () => wordsOf(error) }
+    return { tell: () => reject(error), learned: () => `${call.words()}: ${wordsOf(error)}` }
   }
 }
 

@@ -1,0 +1,79 @@
+import type { StoredEffect } from '../../src/engine/effect-store.js'
+import type { StoredRecord } from '../../src/engine/record.js'
+import { leaseOver } from '../../src/engine/transitions.js'
+import type { Change } from './invariants/row-changes.js'
+
+/**
+ * What schedules have to come by while something can still go wrong: a search that never does shows nothing. A case names what
+ * it is about, and fails if no schedule of it gets there; a campaign counts all of them.
+ */
+export const features = [
+  'a replay',
+  'a key that was claimed again',
+  'a doubt',
+  'a doubt that was swept',
+  'a doubt that the reconciler ended',
+  'a doubt that a webhook ended',
+  'a doubt that an operator ended',
+  'a doubt that was left to an operator',
+  'a call that had not landed',
+  'a tombstone',
+  'a tombstone that was forgotten',
+  'an effect that was claimed',
+  'an effect that was claimed again',
+  'an effect that was done',
+  'an effect in doubt',
+  'an effect whose doubt was ended',
+] as const
+
+export type Feature = (typeof features)[number]
+
+export class Reached {
+  readonly #reached = new Set<Feature>()
+
+  has(feature: Feature): boolean {
+    return this.#reached.has(feature)
+  }
+
+  [Symbol.iterator](): Iterator<Feature> {
+    return this.#reached.values()
+  }
+
+  note(feature: Feature): void {
+    this.#reached.add(feature)
+  }
+
+  record({ before, after }: Change<StoredRecord>): void {
+    if (after === undefined) {
+      if (before?.state === 'expired') this.note('a tombstone that was forgotten')
+      return
+    }
+    if (after.attempt > 1 && after.state === 'in_progress') this.note('a key that was claimed again')
+    if (after.state === 'expired') this.note('a tombstone')
+    if (after.state === 'unknown') this.#doubt(before, after)
+    if (before?.state === 'unknown' && after.state !== 'unknown') this.#settled(before, after)
+  }
+
+  effect({ before, after }: Change<StoredEffect>): void {
+    if (after?.state === 'leased')
+      this.note(after.started > 1 ? 'an effect that was claimed again' : 'an effect that was claimed')
+    if (after?.state === 'done') this.note('an effect that was done')
+    if (after?.state === 'unknown') this.note('an effect in doubt')
+    if (before?.state === 'unknown' && after !== undefined && after.state !== 'unknown')
+      this.note('an effect whose doubt was ended')
+  }
+
+  #doubt(before: StoredRecord | undefined, { errorCode, reconcileAfter }: StoredRecord): void {
+    this.note('a doubt')
+    if (before?.state === 'in_progress' && errorCode === leaseOver) this.note('a doubt that was swept')
+    if (reconcileAfter === undefined) this.note('a doubt that was left to an operator')
+  }
+
+  #settled(before: StoredRecord, after: StoredRecord): void {
+    const last = after.evidence.length > before.evidence.length ? after.evidence.at(-1) : undefined
+    if (last?.says === 'not_landed') this.note('a call that had not landed')
+    if (last?.by === 'reconciler') this.note('a doubt that the reconciler ended')
+    else if (last?.by.startsWith('webhook')) this.note('a doubt that a webhook ended')
+    else if (last?.by.startsWith('operator')) this.note('a doubt that an operator ended')
+  }
+}
