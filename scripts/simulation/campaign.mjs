@@ -9,6 +9,7 @@ import { tell } from './told.mjs'
  * @property {number} schedules
  * @property {number} perSecond of one core
  * @property {number} seconds
+ * @property {Readonly<Record<string, number>>} [reached] how many of them came by what, while something could still go wrong
  *
  * @param {{ bundle: string, processes: number, from: number, schedules: number, minutes: number }} asked
  * @returns {Promise<[Ran] | undefined>} `undefined` when a promise was broken
@@ -19,6 +20,8 @@ export async function campaign({ bundle, processes, from, schedules, minutes }) 
   let next = from
   let busyMs = 0
   let tookMs = 0
+  /** @type {Record<string, number>} */
+  const reached = {}
   const until = startedAt + minutes * 60_000
   while (next < from + schedules) {
     const perMs = tookMs === 0 ? undefined : (next - from) / processes / tookMs
@@ -33,7 +36,9 @@ export async function campaign({ bundle, processes, from, schedules, minutes }) 
         tell(line)
         return undefined
       }
-      if (line.kind === 'random') busyMs += line.busyMs
+      if (line.kind !== 'random') continue
+      busyMs += line.busyMs
+      for (const [feature, count] of Object.entries(line.reached)) reached[feature] = (reached[feature] ?? 0) + count
     }
     next += processes * share
     tookMs = performance.now() - startedAt
@@ -44,9 +49,19 @@ export async function campaign({ bundle, processes, from, schedules, minutes }) 
   const seconds = (performance.now() - startedAt) / 1_000
   const perSecond = Math.round((ran / busyMs) * 1_000)
   console.log(`✓ ${ran} random schedules, seeds ${from} to ${next - 1}, 0 violations (${seconds.toFixed(0)} s)`)
+  for (const [feature, count] of Object.entries(reached))
+    console.log(`  ${String(count).padStart(9)} came by ${feature}`)
+  const missed = Object.keys(reached).filter((feature) => reached[feature] === 0)
+  if (ran >= manySchedules && missed.length > 0) {
+    console.error(`✗ so many schedules, and none of them came by ${missed.join(', ')}`)
+    return undefined
+  }
   if (ran < schedules) console.log(`  ${schedules} were asked for; there was no more time than ${minutes} min`)
-  return [{ from, to: next - 1, schedules: ran, perSecond, seconds: Math.round(seconds) }]
+  return [{ from, to: next - 1, schedules: ran, perSecond, seconds: Math.round(seconds), reached }]
 }
+
+/** Among so many each thing that there is to come by has happened, or the scenarios are not what they should be. */
+const manySchedules = 100_000
 
 /**
  * Seeds of one process in one round: the first is short, and tells how many fit in what is left of the time. A process takes

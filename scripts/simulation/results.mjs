@@ -1,4 +1,5 @@
 /** What was run, on record: campaigns as ranges of seeds, so that they add up; of cases and planted bugs the last run. */
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -6,7 +7,7 @@ import { root } from '../root.mjs'
 
 /**
  * @typedef {'campaigns' | 'cases' | 'bugs'} Kind
- * @typedef {import('./campaign.mjs').Ran & { date: string, node: string }} Campaign
+ * @typedef {import('./campaign.mjs').Ran & { date: string, node: string, commit?: string }} Campaign
  *
  * @typedef {object} OnRecord
  * @property {readonly Campaign[]} campaigns
@@ -33,7 +34,7 @@ export function nextSeed() {
  * @param {readonly object[]} figures
  */
 export function record(kind, figures) {
-  const when = { date: new Date().toISOString().slice(0, 10), node: process.version }
+  const when = { date: new Date().toISOString().slice(0, 10), node: process.version, commit: commit() }
   const before = onRecord()
   const now =
     kind === 'campaigns'
@@ -43,13 +44,20 @@ export function record(kind, figures) {
   writeFileSync(page, withFigures(readFileSync(page, 'utf8')))
 }
 
+/** The code that ran; what is only on record does not count as a change of it. */
+function commit() {
+  const git = (/** @type {string[]} */ ...words) => execFileSync('git', words, { cwd: root }).toString().trim()
+  const isChanged = git('status', '--porcelain', '--', 'src', 'test/simulation', 'scripts/simulation') !== ''
+  return `${git('rev-parse', '--short=10', 'HEAD')}${isChanged ? ', changed' : ''}`
+}
+
 /** @param {readonly object[]} figures */
 function ran(figures) {
   return /** @type {readonly import('./campaign.mjs').Ran[]} */ (figures)
 }
 
 /**
- * Campaigns of one day that went on from each other are one: there may be hundreds.
+ * Campaigns of one day and one commit that went on from each other are one: there may be hundreds.
  *
  * @param {readonly Campaign[]} campaigns
  */
@@ -58,11 +66,18 @@ function joined(campaigns) {
   const all = []
   for (const one of campaigns) {
     const last = all.at(-1)
-    if (last === undefined || last.date !== one.date || last.node !== one.node || last.to + 1 !== one.from)
-      all.push(one)
-    else all[all.length - 1] = { ...last, ...together(last, one) }
+    if (last !== undefined && isContinued(last, one)) all[all.length - 1] = { ...last, ...together(last, one) }
+    else all.push(one)
   }
   return all
+}
+
+/**
+ * @param {Campaign} last
+ * @param {Campaign} one
+ */
+function isContinued(last, one) {
+  return last.to + 1 === one.from && last.date === one.date && last.node === one.node && last.commit === one.commit
 }
 
 /**
@@ -72,7 +87,23 @@ function joined(campaigns) {
 function together(a, b) {
   const schedules = a.schedules + b.schedules
   const busySeconds = a.schedules / a.perSecond + b.schedules / b.perSecond
-  return { to: b.to, schedules, seconds: a.seconds + b.seconds, perSecond: Math.round(schedules / busySeconds) }
+  const perSecond = Math.round(schedules / busySeconds)
+  return { to: b.to, schedules, seconds: a.seconds + b.seconds, perSecond, ...reachedBy([a, b]) }
+}
+
+/**
+ * What campaigns came by, added up. The first ones did not count it.
+ *
+ * @param {readonly Campaign[]} campaigns
+ * @returns {{ reached?: Record<string, number> }}
+ */
+function reachedBy(campaigns) {
+  const counted = campaigns.flatMap(({ reached }) => (reached === undefined ? [] : [reached]))
+  if (counted.length === 0) return {}
+  const names = Object.keys(counted[0] ?? {})
+  return {
+    reached: Object.fromEntries(names.map((name) => [name, counted.reduce((sum, one) => sum + (one[name] ?? 0), 0)])),
+  }
 }
 
 /**
@@ -92,9 +123,10 @@ function tables({ campaigns, cases, bugs }) {
     ({ name, schedules, states }) => `| ${name} | ${schedules} | ${states} | exhausted |`,
   )
   const runs = campaigns.map(
-    ({ date, node, from, to, schedules, perSecond }) =>
-      `| ${date} | ${node} | ${from} to ${to} | ${schedules} | ${perSecond} |`,
+    ({ date, node, commit = '', from, to, schedules, perSecond }) =>
+      `| ${date} | ${node} | ${commit} | ${from} to ${to} | ${schedules} | ${perSecond} |`,
   )
+  const reached = Object.entries(reachedBy(campaigns).reached ?? {}).map(([name, count]) => `| ${name} | ${count} |`)
   const caught = bugs.figures.map(({ bug, caughtBy }) => `| ${bug} | ${caughtBy} |`)
   return [
     section(
@@ -105,9 +137,15 @@ function tables({ campaigns, cases, bugs }) {
     ),
     section(
       `Random schedules: ${total} in all, 0 violations, each campaign on the code of its day`,
-      'npm run simulate -- --random --minutes N --record',
-      ['| date | node | seeds | schedules | per second of a core |', '|---|---|---|---:|---:|'],
+      'npm run simulate -- --random --from SEED --schedules N',
+      ['| date | node | commit | seeds | schedules | per second of a core |', '|---|---|---|---|---:|---:|'],
       runs,
+    ),
+    section(
+      'What random schedules came by, while something could still go wrong (of those that were counted)',
+      'npm run simulate -- --random --from SEED --schedules N',
+      ['| what | schedules |', '|---|---:|'],
+      reached,
     ),
     section(
       `Planted bugs: all ${caught.length} are caught (${bugs.date}, node ${bugs.node})`,
