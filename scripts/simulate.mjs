@@ -24,6 +24,7 @@ const help = `npm run simulate -- [options]
   --random        only the random ones
   --seed SEED     one seed again, in words
   --sabotage      plant every known bug, and see that each is caught
+  --bug WORDS     of these, only those that have the words in their name; nothing is put on record
   --processes N   how many at once (default: as many as there are cores)
   --help          this text
 `
@@ -39,6 +40,7 @@ const { values: asked } = parseArgs({
     random: { type: 'boolean' },
     seed: { type: 'string' },
     sabotage: { type: 'boolean' },
+    bug: { type: 'string' },
     processes: { type: 'string' },
     help: { type: 'boolean' },
   },
@@ -51,7 +53,8 @@ async function main() {
     return true
   }
   const processes = wholeNumber('processes', availableParallelism())
-  if (asked.sabotage) return recorded('bugs', await sabotage(processes))
+  if (asked.bug !== undefined) return (await sabotage(processes, asked.bug)) !== undefined
+  if (asked.sabotage) return recorded('bugs', await sabotage(processes, ''))
   const bundle = await bundled('simulate')
   if (asked.seed !== undefined) return repeated(bundle, wholeNumber('seed', 1))
   if (!asked.random && !recorded('cases', await cases(bundle, processes))) return false

@@ -17,10 +17,12 @@ const mostSchedules = 200_000
 
 /**
  * @param {number} processes
+ * @param {string} words that are in the name of each that is planted
  * @returns {Promise<readonly { bug: string, caughtBy: string }[] | undefined>} `undefined` when one was not caught
  */
-export async function sabotage(processes) {
-  const waiting = bugs.entries()
+export async function sabotage(processes, words) {
+  const wanted = bugs.filter(({ bug }) => bug.includes(words))
+  const waiting = wanted.entries()
   let caught = 0
   const lane = async () => {
     for (const [index, planted] of waiting) {
@@ -33,8 +35,8 @@ export async function sabotage(processes) {
     }
   }
   await Promise.all(Array.from({ length: processes }, lane))
-  console.log(`${caught} of ${bugs.length} planted bugs are caught`)
-  return caught === bugs.length ? bugs.map(({ bug, caughtBy }) => ({ bug, caughtBy: wordsOf(caughtBy) })) : undefined
+  console.log(`${caught} of ${wanted.length} planted bugs are caught`)
+  return caught === wanted.length && caught > 0 ? wanted.map(({ bug, caughtBy }) => ({ bug, caughtBy: wordsOf(caughtBy) })) : undefined
 }
 
 /**

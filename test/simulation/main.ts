@@ -50,7 +50,7 @@ async function runCase(name: string, most: number): Promise<void> {
       kind: 'failed',
       name,
       error: `no schedule of it comes by ${missed.join(', ')}`,
-      how: 'thrown',
+      how: 'violation',
       trace: [],
     })
   if (failure === undefined) return say({ kind: 'case', name, ...figures })

@@ -42,7 +42,7 @@ export const bugs = [
       from: "if (next === 'deleted' ? await records.remove(found) : await records.write(found, next, call)) return answer",
       to: "if (next === 'deleted') await records.remove(found)\n      else await records.write(found, next, call)\n      return answer",
     },
-    caughtBy: { case: 'a late retry against the reaper that buries its key' },
+    caughtBy: { case: 'a late retry against the reaper that buries its key, one crash' },
     says: /second payout/,
   },
   {
@@ -257,9 +257,61 @@ export const bugs = [
       to: 'now',
     },
     caughtBy: {
-      case: 'a call that lands after its line broke against the reconciler, on a database whose clock jumps ahead',
+      case: 'a call that lands after its line broke against the reconciler, on a database whose clock jumps',
     },
     says: /second transfer/,
+  },
+  {
+    bug: '“not landed” is believed of whoever says so, however early',
+    patch: {
+      file: 'src/engine/believing.ts',
+      from: 'Math.min(at, context.clock.now()) >= from',
+      to: 'at > 0 && from > 0',
+    },
+    caughtBy: {
+      case: 'an operator who looks too early, while a call is still on its way',
+    },
+    says: /second letter/,
+  },
+  {
+    bug: '“not landed” about an effect is believed of whoever says so, however early',
+    patch: {
+      file: 'src/effects/evidence.ts',
+      from: 'Math.min(at, clock.now()) >= from',
+      to: 'at > 0 && from > 0',
+    },
+    caughtBy: { case: 'an operator who looks too early, while the call of an effect is still on its way' },
+    says: /second shipment/,
+  },
+  {
+    bug: 'the reconciler looks at nothing',
+    patch: {
+      file: 'src/workers/reconciler.ts',
+      from: 'await host.chores.reconcile(batch, asking, signal)',
+      to: '[] as readonly Reconciled[]',
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /stuck: .* is unknown/,
+  },
+  {
+    bug: 'what a webhook says is dropped',
+    patch: {
+      file: 'src/inbox/testimonies.ts',
+      from: 'said.push(testimonyOf(',
+      to: 'void (testimonyOf(',
+    },
+    caughtBy: { case: 'a request against a webhook that tells of its call, one crash' },
+    says: /comes by a doubt that a webhook ended/,
+  },
+  {
+    bug: 'a replay has none of its headers',
+    patch: {
+      file: 'src/engine/replay.ts',
+      from: "if (answer.kind !== 'kept' || upgradeAnswer === undefined) return answer",
+      to: "if (answer.kind !== 'kept' || upgradeAnswer === undefined) return { ...answer, headers: [] } as StoredAnswer",
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /something else than what is stored/,
   },
   {
     bug: 'evidence that comes before the doubt is dropped',
