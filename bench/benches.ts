@@ -1,4 +1,4 @@
-import { admin } from './admin.js'
+import { admin } from './admin/admin.js'
 import { effects } from './effects/effects.js'
 import { fingerprint } from './fingerprint.js'
 import { growth } from './growth/growth.js'
