@@ -1,4 +1,4 @@
-import type { Admin, FindQuery, Named } from 'hapax/admin'
+import type { Admin, Changed, FindQuery, Named } from 'hapax/admin'
 
 /** Where operators look: records of one tenant among many, and some to act on, each time another one. */
 export interface Ground {
@@ -86,8 +86,8 @@ export function actionsOf(admin: Admin, ground: Ground): Readonly<Record<string,
     health: quick('health', () => admin.health()),
     settle: quick('settle', () => admin.settle(ground.unknown(), { says: 'completed', evidence: 'seen', answer }, by)),
     purge: quick('purge', () => admin.purge(ground.completed(), by)),
-    redrive: quick('redrive', () => admin.redrive({ ids: [ground.dead()] }, by)),
-    discard: quick('discard', () => admin.discard([ground.dead()], by)),
+    redrive: quick('redrive', async () => expectChange(await admin.redrive({ ids: [ground.dead()] }, by))),
+    discard: quick('discard', async () => expectChange(await admin.discard([ground.dead()], by))),
     reconcile: { method: 'reconcile', takes: 'its time', run: () => admin.reconcile(by, ground.unknown()) },
     'verify the audit log': { method: 'verify', takes: 'its time', run: () => admin.verify() },
   }
@@ -95,4 +95,9 @@ export function actionsOf(admin: Admin, ground: Ground): Readonly<Record<string,
 
 function quick(method: keyof Admin, run: () => Promise<unknown>): Action {
   return { method, takes: 'no time', run }
+}
+
+/** What was refused would have asked for less. */
+function expectChange({ effects }: Changed): void {
+  if (!effects.every(({ changed }) => changed)) throw new Error('A dead effect was not changed.')
 }

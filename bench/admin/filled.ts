@@ -16,7 +16,7 @@ export interface Extent {
 
 const tenants = 1_000
 const operations = 20
-const kinds = 5
+export const kindNames = ['kind-0', 'kind-1', 'kind-2', 'kind-3', 'kind-4'] as const
 const second = 1_000
 const day = 86_400 * second
 
@@ -40,13 +40,13 @@ export async function filled(pool: pg.Pool, { records, effects, calls, entries }
     ]
   })
   await copy(pool, 'effects', effectColumns, effects, (i) => [
-    ...[i, nameOf(i).scope, `operation-${i % operations}`, 1, 'finished', 1, `kind-${i % kinds}`, body],
+    ...[i, nameOf(i).scope, `operation-${i % operations}`, 1, 'finished', 1, kindOf(i), body],
     ...[`effect-${i}`, begun(i)],
   ])
   await copy(pool, 'effect_states', stateColumns, effects, (i) => {
     const state = effectStateOf(i)
     const doneAt = state === 'done' ? begun(i) : undefined
-    return [i, i, nameOf(i).scope, `kind-${i % kinds}`, state, begun(i), doneAt, 1]
+    return [i, i, nameOf(i).scope, kindOf(i), state, begun(i), doneAt, 1]
   })
   await copy(pool, 'calls', callColumns, calls, (i) => [
     ...[`call-${i}`, i, nameOf(i).scope, `operation-${i % operations}`, 1, 'charged', 'landed', begun(i)],
@@ -106,6 +106,10 @@ function effectStateOf(i: number): 'done' | 'ready' | 'unknown' | 'dead' {
   if (place < 97) return 'done'
   if (place === 97) return 'ready'
   return place === 98 ? 'unknown' : 'dead'
+}
+
+function kindOf(i: number): string {
+  return kindNames[i % kindNames.length] as string
 }
 
 type Cells = readonly (string | number | Uint8Array | undefined)[]

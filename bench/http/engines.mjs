@@ -3,16 +3,20 @@ import { engine } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import { migratePostgres, postgresStore } from 'hapax/postgres'
 import pg from 'pg'
+import { tracingOf, watch } from './watched.mjs'
 
 /** @typedef {'bare' | 'postgres' | 'pglite' | 'memory'} Site what guards the route, if anything does */
 
 /**
  * @param {Site} site
  * @param {string | undefined} url of the PostgreSQL that it is on
+ * @param {import('./watched.mjs').Watcher} watcher
  */
-export async function engineOf(site, url) {
+export async function engineOf(site, url, watcher) {
   if (site === 'bare') return undefined
-  const hapax = engine({ store: await storeOf(site, url) })
+  const tracing = tracingOf(watcher)
+  const hapax = engine({ store: await storeOf(site, url), ...(tracing && { tracing }) })
+  watch(watcher, hapax)
   await hapax.open()
   return hapax
 }

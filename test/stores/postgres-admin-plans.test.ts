@@ -79,7 +79,10 @@ onPostgres('what operators ask for, on 200,000 rows', (url) => {
   test('nothing that operators do walks through a table, in any statement of it', async () => {
     const { pool, sent: statements } = recorded(given.owner)
     const store = postgresStore({ pool, schema: given.schema, connection: 'direct' })
-    const hapax = engine({ store, effects: effects({ 'kind-1': { call: async () => 'done' } }) })
+    const hapax = engine({
+      store,
+      effects: effects(Object.fromEntries(kinds.map((kind) => [kind, { call: async () => 'done' }]))),
+    })
     const desk = admin({ hapax })
     const actions = Object.entries(actionsOf(desk, ground()))
     for (const [name, { run }] of actions) {
@@ -124,6 +127,8 @@ onPostgres('what operators ask for, on 200,000 rows', (url) => {
     expect(next).toBeDefined()
   })
 })
+
+const kinds = ['kind-0', 'kind-1', 'kind-2', 'kind-3', 'kind-4']
 
 /** Tables that grow with what was done. The others have a row or two. */
 const large = / on (records|calls|testimonies|effects|effect_states|audit)$/
