@@ -3,7 +3,6 @@ import { engine } from 'hapax'
 import { memoryStore } from 'hapax/memory'
 import { migratePostgres, postgresStore } from 'hapax/postgres'
 import pg from 'pg'
-import { tracingOf, watch } from './watched.mjs'
 
 /** @typedef {'bare' | 'postgres' | 'pglite' | 'memory'} Site what guards the route, if anything does */
 
@@ -14,9 +13,11 @@ import { tracingOf, watch } from './watched.mjs'
  */
 export async function engineOf(site, url, watcher) {
   if (site === 'bare') return undefined
-  const tracing = tracingOf(watcher)
+  // Who is not watched does not even load what would watch.
+  const watching = watcher === 'nobody' ? undefined : await import('./watched.mjs')
+  const tracing = watching?.tracingOf(watcher)
   const hapax = engine({ store: await storeOf(site, url), ...(tracing && { tracing }) })
-  watch(watcher, hapax)
+  watching?.watch(watcher, hapax)
   await hapax.open()
   return hapax
 }

@@ -37,7 +37,6 @@ export function tracingOf(watcher) {
  * @param {import('hapax/telemetry').TelemetryHost} hapax
  */
 export function watch(watcher, hapax) {
-  if (watcher === 'nobody') return
   logEvents(hapax, pino({ level: 'info' }, new Writable({ write: (_, __, done) => done() })))
   const watched = telemetry({ hapax })
   if (watcher === 'metrics') {
