@@ -115,7 +115,8 @@ function branchesOf(way: Way, query: ListQuery, give: Give, dialect: Dialect): r
     case 'tenant': {
       const column = dialect.byBytes('scope_id')
       const [from, to] = scopesWithin(tenant)
-      return [[`${column} = ${give(tenant)}`], [`${column} >= ${give(from)}`, `${column} < ${give(to)}`]]
+      const scopes = [[`${column} = ${give(tenant)}`], [`${column} >= ${give(from)}`, `${column} < ${give(to)}`]]
+      return scopes.flatMap((where) => since(where, query, give, dialect))
     }
     case 'all':
       return since([], query, give, dialect)
