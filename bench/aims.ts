@@ -82,6 +82,30 @@ export const aims: readonly Aim[] = [
     what: 'memory per request in flight beyond its body and answer, in KB',
     bound: { atMost: 4 },
   },
+  {
+    bench: 'telemetry',
+    ratio: 'new@256 metrics / nobody',
+    what: 'guarded Fastify on PostgreSQL with telemetry, new keys at 256, against without',
+    bound: { atLeast: 0.95 },
+  },
+  {
+    bench: 'telemetry',
+    ratio: 'replays@64 metrics / nobody',
+    what: 'the same, replays at 64',
+    bound: { atLeast: 0.95 },
+  },
+  {
+    bench: 'admin',
+    ratio: 'slowest query / 100 ms',
+    what: 'the slowest query of operators on 5 million records, against 100 ms',
+    bound: { atMost: 1 },
+  },
+  {
+    bench: 'admin',
+    ratio: 'tables read through',
+    what: 'tables that these read through',
+    bound: { atMost: 0 },
+  },
 ]
 
 /** The aims that a bench is about, by what it measured. */

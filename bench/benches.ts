@@ -1,4 +1,4 @@
-import { admin } from './admin.js'
+import { admin } from './admin/admin.js'
 import { effects } from './effects/effects.js'
 import { fingerprint } from './fingerprint.js'
 import { growth } from './growth/growth.js'
@@ -9,6 +9,7 @@ import { memory } from './memory/memory.js'
 import { peers } from './peers/peers.js'
 import { reaper } from './reaper/reaper.js'
 import { store } from './store/store.js'
+import { telemetry } from './telemetry/telemetry.js'
 import { transaction } from './transaction/transaction.js'
 
 /** In the order in which docs tell of them. */
@@ -22,6 +23,7 @@ export const benches: readonly Bench[] = [
   memory,
   effects,
   reaper,
+  telemetry,
   admin,
   hostile,
 ]

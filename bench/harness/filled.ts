@@ -13,25 +13,33 @@ const perStatement = 125_000
 /** Statements at once: a bench has the machine to itself. */
 const atOnce = 2
 
-/** Written by the database itself, through every check that it has. Indexes are made anew afterwards, since that is quicker. */
+/** Written by the database itself, through every check that it has. */
 export async function fill(pool: pg.Pool, filling: Filling): Promise<void> {
   const { schema, count } = filling
-  const indexes = await pool.query<{ name: string; definition: string }>(
-    `SELECT c.relname AS name, pg_get_indexdef(i.indexrelid) AS definition FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-     WHERE i.indrelid = '${schema}.records'::regclass AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid)`,
-  )
-  for (const { name } of indexes.rows) await pool.query(`DROP INDEX ${schema}.${name}`)
-  let next = 1
-  const writer = async () => {
-    while (next <= count) {
-      const from = next
-      next += perStatement
-      await pool.query(insertion(filling, from, Math.min(count, from + perStatement - 1)))
+  await withoutIndexes(pool, `${schema}.records`, async () => {
+    let next = 1
+    const writer = async () => {
+      while (next <= count) {
+        const from = next
+        next += perStatement
+        await pool.query(insertion(filling, from, Math.min(count, from + perStatement - 1)))
+      }
     }
-  }
-  await Promise.all(Array.from({ length: atOnce }, writer))
-  for (const { definition } of indexes.rows) await pool.query(definition)
+    await Promise.all(Array.from({ length: atOnce }, writer))
+  })
   await pool.query(`VACUUM ANALYZE ${schema}.records`)
+}
+
+/** Indexes are made anew afterwards, since that is quicker. */
+export async function withoutIndexes(pool: pg.Pool, table: string, write: () => Promise<void>): Promise<void> {
+  const indexes = await pool.query<{ name: string; definition: string }>(
+    `SELECT c.oid::regclass::text AS name, pg_get_indexdef(i.indexrelid) AS definition
+     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+     WHERE i.indrelid = '${table}'::regclass AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid)`,
+  )
+  for (const { name } of indexes.rows) await pool.query(`DROP INDEX ${name}`)
+  await write()
+  for (const { definition } of indexes.rows) await pool.query(definition)
 }
 
 function insertion({ schema, age }: Filling, from: number, to: number): string {

@@ -9,10 +9,15 @@ import pg from 'pg'
 /**
  * @param {Site} site
  * @param {string | undefined} url of the PostgreSQL that it is on
+ * @param {import('./watched.mjs').Watcher} watcher
  */
-export async function engineOf(site, url) {
+export async function engineOf(site, url, watcher) {
   if (site === 'bare') return undefined
-  const hapax = engine({ store: await storeOf(site, url) })
+  // Who is not watched does not even load what would watch.
+  const watching = watcher === 'nobody' ? undefined : await import('./watched.mjs')
+  const tracing = watching?.tracingOf(watcher)
+  const hapax = engine({ store: await storeOf(site, url), ...(tracing && { tracing }) })
+  watching?.watch(watcher, hapax)
   await hapax.open()
   return hapax
 }

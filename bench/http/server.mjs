@@ -8,7 +8,12 @@ import { guard } from 'hapax/fastify'
 import { answering } from '../harness/answering.mjs'
 import { engineOf } from './engines.mjs'
 
-/** @typedef {{ site: import('./engines.mjs').Site, url?: string }} Settings */
+/**
+ * @typedef {object} Settings
+ * @property {import('./engines.mjs').Site} site
+ * @property {string} [url]
+ * @property {import('./watched.mjs').Watcher} [watcher] nobody unless told
+ */
 /** @typedef {{ readonly Body: object }} Payment */
 /**
  * @typedef {object} Usage
@@ -21,7 +26,7 @@ import { engineOf } from './engines.mjs'
  */
 
 /** @type {Settings} */
-const { site, url } = JSON.parse(process.argv[2] ?? '')
+const { site, url, watcher = 'nobody' } = JSON.parse(process.argv[2] ?? '')
 const app = fastify()
 let payments = 0
 let held = 0
@@ -52,7 +57,7 @@ async function pay({ body, headers }, reply) {
   return reply.code(201).send({ id: `pay_${payments}`, status: 'created', .../** @type {object} */ (body) })
 }
 
-const hapax = await engineOf(site, url)
+const hapax = await engineOf(site, url, watcher)
 /** @type {import('fastify').RouteShorthandOptionsWithHandler} */
 const bare = { handler: /** @type {import('fastify').RouteHandlerMethod} */ (pay) }
 const options = { name: 'payments.create', scope: () => 'acme' }

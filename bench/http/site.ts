@@ -29,6 +29,7 @@ interface Around {
   readonly client: Child
   readonly later: Later
   readonly execArgv?: readonly string[]
+  readonly watcher?: NonNullable<Settings['watcher']>
 }
 
 /** Callers, for any number of sites that are asked one at a time. */
@@ -36,8 +37,11 @@ export function startedClient(later: Later): Child {
   return start(new URL('client.mjs', import.meta.url), { later })
 }
 
-export function startedSite(site: Settings['site'], { url, client, later, execArgv = [] }: Around): Site {
-  const settings: Settings = { site, url }
+export function startedSite(
+  site: Settings['site'],
+  { url, client, later, execArgv = [], watcher = 'nobody' }: Around,
+): Site {
+  const settings: Settings = { site, url, watcher }
   const server = start(new URL('server.mjs', import.meta.url), { settings, later, execArgv })
   return { name: site, path: '/payments', status: 201, server, client }
 }

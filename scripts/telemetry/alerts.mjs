@@ -60,6 +60,15 @@ export const alerts = [
         fires: [{}],
       },
       {
+        title: 'the store has been down since the node was started',
+        series: {
+          ...traffic(),
+          [metric('refused', 'operation="payments.create",code="idempotency_store_unavailable"')]: '0+10x20',
+        },
+        at: '10m',
+        fires: [{}],
+      },
+      {
         title: 'one in a thousand is, and some are over their quota',
         series: {
           ...traffic({ created: '0+999x20' }),
@@ -270,6 +279,15 @@ export const alerts = [
         },
         at: '20m',
         fires: [],
+      },
+      {
+        title: 'it has failed each time since it was started',
+        series: {
+          [metric('workerLastPass', 'worker="sweeper"')]: '0+60x30',
+          [metric('workerLastPass', 'worker="resumer"')]: '0x30',
+        },
+        at: '20m',
+        fires: [{ worker: 'resumer' }],
       },
       { title: 'nobody ever started one', series: { up: '1x30' }, at: '20m', fires: [{ worker: 'sweeper' }] },
       {

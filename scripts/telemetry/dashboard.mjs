@@ -191,9 +191,9 @@ const rows = [
       },
       {
         title: 'Since the last pass',
-        about: 'On whichever node a worker made one last.',
+        about: 'On whichever node a worker made one last. One that has failed each time is not shown.',
         unit: 's',
-        queries: { '{{worker}}': `time() - max by (worker) (${metric('workerLastPass')})` },
+        queries: { '{{worker}}': `time() - (max by (worker) (${metric('workerLastPass')}) > 0)` },
       },
       {
         title: 'Passes',

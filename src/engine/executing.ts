@@ -18,6 +18,7 @@ import { single } from './single.js'
 import { traced, traceEndOf } from './traced.js'
 import { compared } from './transitions.js'
 import { runUnprotected } from './unprotected.js'
+import { replayedEvent } from './usual-events.js'
 import type { Judged } from './verdict.js'
 
 /**
@@ -229,7 +230,7 @@ function replayed<Tx>(
 }
 
 function given<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>, record: Replayable, from: Source): Outcome {
-  events.emit('replayed', (detail) => ({ ...subjectOf(guarded, detail), from }))
+  events.emit('replayed', (detail) => replayedEvent(guarded, from, detail))
   return replay(guarded.policy, record)
 }
 

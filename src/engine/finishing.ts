@@ -15,6 +15,7 @@ import { type Answered, type Outcome, unknownOutcome, unknownRetryMs } from './o
 import type { Answer, Claim, StoredAnswer, StoredRecord } from './record.js'
 import { replay } from './replay.js'
 import type { Completed } from './store.js'
+import { completedEvent } from './usual-events.js'
 
 /** A run whose handler is over. */
 export interface Run<Tx> {
@@ -292,8 +293,10 @@ function errorOf(result: HandlerResult): unknown {
 }
 
 function tellCompleted<Tx>({ context, guarded, lease }: Run<Tx>, status: number, bytes: number): void {
-  const runMs = context.clock.elapsed() - lease.startedAt
-  context.events.emit('completed', (detail) => ({ ...subjectOf(guarded, detail), status, bytes, runMs }))
+  const { clock, events } = context
+  events.emit('completed', (detail) =>
+    completedEvent(guarded, { status, bytes, runMs: clock.elapsed() - lease.startedAt }, detail),
+  )
 }
 
 export function tellLost<Tx>({ context, guarded, claim }: Run<Tx>): void {

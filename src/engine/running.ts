@@ -12,6 +12,7 @@ import { type Holder, Lease } from './lease.js'
 import type { Outcome } from './outcome.js'
 import type { Policy } from './policy.js'
 import type { Answer, Claim, StoredRecord } from './record.js'
+import { reservedEvent } from './usual-events.js'
 import type { Judged } from './verdict.js'
 
 /** What a request won: a claim, and the record under it. */
@@ -52,7 +53,7 @@ function tellStart<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>, { kind, re
     events.emit('resumed', (detail) => ({ ...subjectOf(guarded, detail), attempt, fence, recoveryPoint }))
     return
   }
-  events.emit('reserved', (detail) => ({ ...subjectOf(guarded, detail), generation, fence }))
+  events.emit('reserved', (detail) => reservedEvent(guarded, record, detail))
   tellPoorKey(events, guarded)
   if (generation > 1) events.emit('reused_after_expiry', () => ({ ...subjectOf(guarded), generation }))
 }

@@ -14,6 +14,7 @@ import { comparedAnew, reservationOf } from './reserving.js'
 import { SingleWork } from './single-work.js'
 import type { Committed, SingleOutcome, Store } from './store.js'
 import { isExpired } from './transitions.js'
+import { completedEvent, reservedEvent } from './usual-events.js'
 import type { Judged, Reservation } from './verdict.js'
 
 /** What one-transaction mode gives: an outcome, or what the store said instead of running. */
@@ -55,9 +56,8 @@ async function attempt<Tx>(
     done = await store.single(
       reservation,
       async ({ tx, claim, record }) => {
-        const { generation, fence } = claim
         if (record.recoveryPoint !== started || record.isBegun) throw halfDone(guarded.policy.name)
-        context.events.emit('reserved', (detail) => ({ ...subjectOf(guarded, detail), generation, fence }))
+        context.events.emit('reserved', (detail) => reservedEvent(guarded, claim, detail))
         const canKeep = store.effects !== undefined
         const effects = collectedEffects(claim, finished, {
           catalogue: context.effects,
@@ -165,8 +165,9 @@ function tellCompleted<Tx>(
   startedAt: number,
 ): void {
   const { status } = outcome.answer
-  const runMs = clock.elapsed() - startedAt
-  events.emit('completed', (detail) => ({ ...subjectOf(guarded, detail), status, bytes, runMs }))
+  events.emit('completed', (detail) =>
+    completedEvent(guarded, { status, bytes, runMs: clock.elapsed() - startedAt }, detail),
+  )
   if (bytes > guarded.policy.maxAnswerBytes) events.emit('withheld', () => ({ ...subjectOf(guarded), bytes }))
   // Those that joined a transaction are there when its owner has committed, which nobody hears of here.
   if (count > 0 && guarded.joins === undefined) events.emit('effects_written', () => ({ ...subjectOf(guarded), count }))

@@ -1,6 +1,6 @@
 import type { Emitter, EventName, Tallied } from '../kernel/events.js'
 import type { Metrics } from './metrics.js'
-import { operationCounts } from './operation-counts.js'
+import { type OperationCountsOf, operationCounts } from './operation-counts.js'
 import type { TenantCounting } from './tenant-rates.js'
 
 /** What a listener to each event does. Those that no metric is made of are left out. */
@@ -14,9 +14,10 @@ export function counting(
   now: () => number,
 ): () => void {
   begin(metrics)
+  const of = operationCounts(metrics)
   const all = [
-    ...told(events, requests(metrics, tenants)),
-    ...told(events, records(metrics)),
+    ...told(events, requests(metrics, of, tenants)),
+    ...told(events, records(metrics, of)),
     ...told(events, store(metrics)),
     ...told(events, outside(metrics)),
     ...told(events, workers(metrics, now)),
@@ -31,8 +32,7 @@ function told(events: Pick<Emitter, 'tally'>, counting: Counting): readonly (() 
 }
 
 /** Every request comes by here: whatever it is told is one look into a map and a few additions. */
-function requests(metrics: Metrics, tenants: TenantCounting): Counting {
-  const of = operationCounts(metrics)
+function requests(metrics: Metrics, of: OperationCountsOf, tenants: TenantCounting): Counting {
   return {
     reserved({ operation, scope }) {
       of(operation).created.value++
@@ -83,16 +83,21 @@ function requests(metrics: Metrics, tenants: TenantCounting): Counting {
   }
 }
 
-function records({ runs, refused, calls, ttlPruned, ...metrics }: Metrics): Counting {
+function records({ runs, refused, calls, ttlPruned, ...metrics }: Metrics, of: OperationCountsOf): Counting {
+  /** All counts of its operation are there from now on: where nobody was ever let in, the part of refusals is known, too. */
+  function refuse(operation: string, errorCode: string): void {
+    of(operation)
+    refused.at(operation, errorCode).value++
+  }
   return {
     released: ({ operation }) => void runs.at(operation, 'released').value++,
     overran: ({ operation }) => void runs.at(operation, 'overran').value++,
     claim_lost: ({ operation }) => void runs.at(operation, 'claim_lost').value++,
     ran_unprotected: ({ operation }) => void runs.at(operation, 'unprotected').value++,
-    turned_away: ({ operation, errorCode }) => void refused.at(operation, errorCode).value++,
-    replay_refused: ({ operation, errorCode }) => void refused.at(operation, errorCode).value++,
-    reservation_failed: ({ operation, errorCode }) => void refused.at(operation, errorCode).value++,
-    refused_expired: ({ operation }) => void refused.at(operation, 'idempotency_key_expired').value++,
+    turned_away: ({ operation, errorCode }) => refuse(operation, errorCode),
+    replay_refused: ({ operation, errorCode }) => refuse(operation, errorCode),
+    reservation_failed: ({ operation, errorCode }) => refuse(operation, errorCode),
+    refused_expired: ({ operation }) => refuse(operation, 'idempotency_key_expired'),
     call_landed: ({ operation }) => void calls.at(operation, 'landed').value++,
     call_failed: ({ operation }) => void calls.at(operation, 'failed').value++,
     settled: () => void metrics.reconcileResolved.at('record').value++,
@@ -149,7 +154,11 @@ function workers(metrics: Metrics, now: () => number): Counting {
       metrics.workerDuration.at(worker).record(tookMs / 1_000)
       metrics.workerLastPass.at(worker).value = now() / 1_000
     },
-    worker_failed: ({ worker }) => void metrics.workerFailures.at(worker).value++,
+    worker_failed({ worker }) {
+      metrics.workerFailures.at(worker).value++
+      // One that has failed ever since it was started is missed as well.
+      metrics.workerLastPass.at(worker)
+    },
   }
 }
 

@@ -192,7 +192,7 @@ export const definitions = {
     ...gauge,
     name: 'api.idempotency.worker.last_pass.timestamp',
     unit: 's',
-    help: 'When a worker made its last pass that did not fail, in seconds since 1970.',
+    help: 'When a worker made its last pass that did not fail, in seconds since 1970; 0 where each has failed.',
     labels: ['worker'],
   },
   keysStored: {

@@ -52,12 +52,13 @@ export function family<S>(definition: MetricDefinition, make: (labels: Labels) =
     Object.fromEntries(definition.labels.map((name, index) => [name, values[index] ?? '']))
 
   function at(...values: readonly string[]): S {
-    const found = known.get(nameOf(values))
+    const name = nameOf(values)
+    const found = known.get(name)
     if (found !== undefined) return found
     const isFull = known.size >= telemetryBounds.series && values.some((value) => value !== other)
     if (isFull) return at(...values.map(() => other))
     const made = make(labelled(values))
-    known.set(nameOf(values), made)
+    known.set(name, made)
     return made
   }
 

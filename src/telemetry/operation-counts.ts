@@ -21,7 +21,9 @@ export interface OperationCounts {
 }
 
 /** Finds the counts of an operation by its name: one look into a map for each event. */
-export function operationCounts(metrics: Metrics): (operation: string) => OperationCounts {
+export type OperationCountsOf = (operation: string) => OperationCounts
+
+export function operationCounts(metrics: Metrics): OperationCountsOf {
   const known = new Map<string, OperationCounts>()
   return (operation) => {
     const found = known.get(operation)

@@ -1,10 +1,13 @@
-import { scopeOf } from 'hapax'
+import { effects, engine, scopeOf } from 'hapax'
+import { type Admin, admin } from 'hapax/admin'
 import { postgresStore } from 'hapax/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { actionsOf, type Ground } from '../../bench/admin/actions.js'
 import { subjectOfRecord } from '../../dist/engine/deeds.js'
 import { onPostgres } from '../support/on-postgres.js'
 import { planOf, scansOf } from '../support/postgres-plan.js'
-import { type FreshSchema, fill, fillEffects, freshSchema, recorded, type Sent } from '../support/postgres-schema.js'
+import { recorded, type Sent } from '../support/postgres-recorded.js'
+import { type FreshSchema, fill, fillEffects, freshSchema } from '../support/postgres-schema.js'
 
 /** On 200,000 analysed rows nothing that an operator asks for reads a table through. */
 
@@ -34,7 +37,10 @@ onPostgres('what operators ask for, on 200,000 rows', (url) => {
       SELECT 'call-' || i, i, 'tenant-7', 'rides.create', 1, 'charged', 'landed', now() FROM generate_series(1, 20000) i`)
     await given.owner.query(`INSERT INTO ${given.schema}.audit (sequence, at_ms, who, action, scope_id, subject, why, before, after, previous, hash)
       SELECT i, i, 'ann', 'purge', 'tenant-7', 'record:' || i, 'why', '{}', '{}', '', '' FROM generate_series(1, 20000) i`)
-    for (const table of ['records', 'effects', 'effect_states', 'calls', 'audit'])
+    await given.owner.query(`INSERT INTO ${given.schema}.audit_head (one, sequence, hash) VALUES (1, 20000, '')`)
+    await given.owner.query(`INSERT INTO ${given.schema}.testimonies (downstream_key, says, said_by, why, said_at)
+      SELECT 'call-' || i, 'landed', 'webhook', 'told so', now() FROM generate_series(1, 20000) i`)
+    for (const table of ['records', 'effects', 'effect_states', 'calls', 'testimonies', 'audit'])
       await given.owner.query(`VACUUM (ANALYZE) ${given.schema}.${table}`)
     sent = await statementsOf(given)
   }, 120_000)
@@ -57,7 +63,7 @@ onPostgres('what operators ask for, on 200,000 rows', (url) => {
     ['an hour of a scope', ['records_anew', 'records_pkey', 'records_scope']],
     ['tenants', ['records_scope']],
     ['calls of a record', ['calls_record']],
-    ['effects of a record', ['effect_states_pkey', 'effects_record_id_generation_phase_sequence_key']],
+    ['effects of a record', ['effect_states_pkey', 'effects_pkey', 'effects_record_id_generation_phase_sequence_key']],
     ['entries about a record', ['audit_subject']],
   ])('%s: only indexes are walked', async (name, indexes) => {
     const scans = scansOf(await planOf(given, sent[name], 'custom')).filter((scan) =>
@@ -68,6 +74,41 @@ onPostgres('what operators ask for, on 200,000 rows', (url) => {
     expect(
       used.filter((index) => !indexes.includes(index ?? '') && !['records', 'calls', 'audit'].includes(index ?? '')),
     ).toEqual([])
+  })
+
+  test('nothing that operators do walks through a table, in any statement of it', async () => {
+    const { pool, sent: statements } = recorded(given.owner)
+    const store = postgresStore({ pool, schema: given.schema, connection: 'direct' })
+    const hapax = engine({
+      store,
+      effects: effects(Object.fromEntries(kinds.map((kind) => [kind, { call: async () => 'done' }]))),
+    })
+    const desk = admin({ hapax })
+    const actions = Object.entries(actionsOf(desk, ground()))
+    for (const [name, { run }] of actions) {
+      statements.length = 0
+      await run()
+      for (const statement of statements) {
+        const scans = scansOf(await planOf(given, statement, 'custom')).filter((scan) => scan.startsWith('Seq Scan'))
+        expect(
+          scans.filter((scan) => large.test(scan)),
+          `${name}: ${statement.text}`,
+        ).toEqual([])
+      }
+    }
+    const asked = new Set<string>(actions.map(([, { method }]) => method))
+    const fromMemory: readonly (keyof Admin)[] = ['routes', 'workers', 'close']
+    expect(Object.keys(desk).filter((method) => !asked.has(method))).toEqual(fromMemory)
+    desk.close()
+    await hapax.close()
+  }, 120_000)
+
+  test('a page of effects that finds nothing has looked at a bounded number, and goes on behind them', async () => {
+    const { effects: outbox } = given.node().store
+    const first = await outbox.list({ kind: 'nobody', limit: 10 })
+    expect(first).toEqual({ effects: [], next: '5000' })
+    expect(await outbox.list({ kind: 'nobody', limit: 10, after: '195000' })).toEqual({ effects: [], next: '200000' })
+    expect(await outbox.list({ kind: 'nobody', limit: 10, after: '195001' })).toEqual({ effects: [], next: undefined })
   })
 
   test('a page that finds nothing has looked at a bounded number, and goes on behind them', async () => {
@@ -86,6 +127,39 @@ onPostgres('what operators ask for, on 200,000 rows', (url) => {
     expect(next).toBeDefined()
   })
 })
+
+const kinds = ['kind-0', 'kind-1', 'kind-2', 'kind-3', 'kind-4']
+
+/** Tables that grow with what was done. The others have a row or two. */
+const large = / on (records|calls|testimonies|effects|effect_states|audit)$/
+
+/** As `fill` has made it: of a hundred records the last is unknown, and so on. */
+function ground(): Ground {
+  const every = (first: number) => {
+    let next = first - 100
+    return () => {
+      next += 100
+      return next
+    }
+  }
+  const [completed, unknown, dead] = [every(1), every(99), every(99)]
+  const named = (i: number) => ({
+    scope: `tenant-${i % 500}${i % 3 === 0 ? `;principal=u${i % 7}` : ''}`,
+    key: `key-${i}`,
+  })
+  return {
+    tenant: 'tenant-7',
+    key: 'key-77',
+    prefix: 'key-77',
+    resource: '/payments/7',
+    operation: 'payments.create',
+    kind: 'kind-1',
+    now: Date.now(),
+    completed: () => named(completed()),
+    unknown: () => named(unknown()),
+    dead,
+  }
+}
 
 async function statementsOf(given: FreshSchema): Promise<Record<string, Sent | undefined>> {
   const { pool, sent } = recorded(given.owner)

@@ -5,7 +5,7 @@ import { claimed as claimedAs, completion, keys } from '../../dist/conformance/g
 import { isRefusal } from '../../src/stores/postgres/faults.js'
 import { type ClientLibrary, pgLibrary, postgresJs } from '../conformance/postgres-libraries.js'
 import { onPostgres } from '../support/on-postgres.js'
-import { recorded } from '../support/postgres-schema.js'
+import { recorded } from '../support/postgres-recorded.js'
 import type { Fate } from '../support/postgres-wire.js'
 import { bounded, ended, gate, until } from '../support/waiting.js'
 import { claimed, reservation } from './given.js'

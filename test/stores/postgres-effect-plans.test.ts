@@ -2,7 +2,8 @@ import { postgresStore } from 'hapax/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { onPostgres } from '../support/on-postgres.js'
 import { planOf, readInVain, scansOf } from '../support/postgres-plan.js'
-import { type FreshSchema, fill, fillEffects, freshSchema, recorded, type Sent } from '../support/postgres-schema.js'
+import { recorded, type Sent } from '../support/postgres-recorded.js'
+import { type FreshSchema, fill, fillEffects, freshSchema } from '../support/postgres-schema.js'
 
 /** On an outbox of 200,000 analysed effects every statement walks an index, however many of them are done. */
 

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { completion } from '../../dist/conformance/given.js'
 import { effect } from '../../dist/conformance/given-effects.js'
 import { onPostgres } from '../support/on-postgres.js'
-import { type FreshSchema, freshSchema, recorded, type Sent, schemaOfTest } from '../support/postgres-schema.js'
+import { recorded, type Sent } from '../support/postgres-recorded.js'
+import { type FreshSchema, freshSchema, schemaOfTest } from '../support/postgres-schema.js'
 import { claimed } from './given.js'
 
 /** Who waits in an order costs those nothing who claim, and is not forgotten. */

@@ -2,7 +2,8 @@ import { postgresStore } from 'hapax/postgres'
 import { expect, test } from 'vitest'
 import { completion } from '../../dist/conformance/given.js'
 import { onPostgres } from '../support/on-postgres.js'
-import { connectionsOfTest, type FreshSchema, fill, recorded, schemaOfTest } from '../support/postgres-schema.js'
+import { recorded } from '../support/postgres-recorded.js'
+import { connectionsOfTest, type FreshSchema, fill, schemaOfTest } from '../support/postgres-schema.js'
 import { claimed, reservation } from './given.js'
 
 /** Many nodes sweep and reap at once, beside traffic, and nobody waits or does anything twice. */

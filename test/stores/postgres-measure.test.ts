@@ -2,7 +2,8 @@ import { postgresStore } from 'hapax/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { onPostgres } from '../support/on-postgres.js'
 import { type Plan, planOf, scansOf } from '../support/postgres-plan.js'
-import { type FreshSchema, fill, fillEffects, freshSchema, recorded, type Sent } from '../support/postgres-schema.js'
+import { recorded, type Sent } from '../support/postgres-recorded.js'
+import { type FreshSchema, fill, fillEffects, freshSchema } from '../support/postgres-schema.js'
 
 /** However many rows there are, what is measured for gauges takes a bounded walk along indexes. */
 

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkpoint, completion, leaseMs } from '../../dist/conformance/given.js'
 import { onPostgres } from '../support/on-postgres.js'
 import { type Plan, planOf, readInVain } from '../support/postgres-plan.js'
-import { type FreshSchema, fill, fillEffects, freshSchema, recorded, type Sent } from '../support/postgres-schema.js'
+import { recorded, type Sent } from '../support/postgres-recorded.js'
+import { type FreshSchema, fill, fillEffects, freshSchema } from '../support/postgres-schema.js'
 import { claimed, reservation } from './given.js'
 
 /** On 200,000 analysed rows every statement that the store sends walks an index, and the one that was made for it. */

@@ -3,7 +3,8 @@ import { postgresStore } from 'hapax/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { completion } from '../../dist/conformance/given.js'
 import { onPostgres } from '../support/on-postgres.js'
-import { type FreshSchema, fill, freshSchema, recorded } from '../support/postgres-schema.js'
+import { recorded } from '../support/postgres-recorded.js'
+import { type FreshSchema, fill, freshSchema } from '../support/postgres-schema.js'
 import { claimed } from './given.js'
 
 /**

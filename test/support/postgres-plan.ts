@@ -1,4 +1,5 @@
-import type { FreshSchema, Sent } from './postgres-schema.js'
+import type { Sent } from './postgres-recorded.js'
+import type { FreshSchema } from './postgres-schema.js'
 
 /** How PostgreSQL goes about a statement, as `EXPLAIN` tells. */
 export interface Plan {
@@ -14,7 +15,7 @@ export interface Plan {
  * `ANALYZE` the statement runs as well, and is undone.
  */
 export async function planOf(
-  { owner }: FreshSchema,
+  { owner }: Pick<FreshSchema, 'owner'>,
   sent: Sent | undefined,
   kind: 'custom' | 'generic',
   running: '' | 'ANALYZE, ' = '',

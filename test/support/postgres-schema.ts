@@ -1,12 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import {
-  migratePostgres,
-  type PgClient,
-  type PgPool,
-  type PostgresStore,
-  type PostgresStoreOptions,
-  postgresStore,
-} from 'hapax/postgres'
+import { migratePostgres, type PostgresStore, type PostgresStoreOptions, postgresStore } from 'hapax/postgres'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 
@@ -161,28 +154,4 @@ export async function fillEffects({ owner, schema }: FreshSchema, count: number)
       WHEN id % 100 < 99 THEN 'unknown' ELSE 'dead' END AS state FROM e) e`,
     [count],
   )
-}
-
-/** A statement as the store sent it. */
-export interface Sent {
-  readonly text: string
-  readonly values: readonly unknown[]
-}
-
-/** The same connections, and every statement of ours that passed through them. Those of a transaction's frame are left out. */
-export function recorded(pool: pg.Pool): { readonly pool: PgPool; readonly sent: Sent[] } {
-  const sent: Sent[] = []
-  const connect = async (): Promise<PgClient> => {
-    const client = await pool.connect()
-    return {
-      query(config) {
-        if (config.values !== undefined) sent.push({ text: config.text, values: config.values })
-        return client.query(config)
-      },
-      release: (error) => client.release(error),
-      on: (event, listener) => client.on(event, listener),
-      off: (event, listener) => client.off(event, listener),
-    }
-  }
-  return { pool: { connect }, sent }
 }

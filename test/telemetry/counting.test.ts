@@ -1,4 +1,4 @@
-import { isHapaxError } from 'hapax'
+import { isHapaxError, workOnce } from 'hapax'
 import { definitions, type MetricId, telemetry } from 'hapax/telemetry'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Bench, bench } from '../support/bench.js'
@@ -92,6 +92,27 @@ test('a store that is down is counted by step, and each request that was refused
   expect(count('refused.count', { code: 'idempotency_store_unavailable' })).toBe(20)
   expect(read(watch, 'store.error.count', { step: 'reserve' })).toBeGreaterThanOrEqual(5)
   expect(read(watch, 'store.circuit_open')).toBe(1)
+})
+
+test('an operation whose store has been down since its first request has all its counts, so that the part of refusals is known', async () => {
+  const { run, count, faults } = watched()
+  faults.breakAt('reserve', 'before')
+  await run('k-1').catch(() => undefined)
+  expect(count('refused.count', { code: 'idempotency_store_unavailable' })).toBe(1)
+  expect([count('reserve.created.count'), count('reserve.replay.count'), count('reserve.unknown.count')]).toEqual([
+    0, 0, 0,
+  ])
+})
+
+test('a worker has its last pass on record, and one that has only failed has none: 0', async () => {
+  const { hapax, faults, watch, clock } = watched()
+  faults.breakAt('sweep', 'before')
+  await workOnce({ hapax })
+  expect(read(watch, 'worker.last_pass.timestamp', { worker: 'sweeper' })).toBe(0)
+  expect(read(watch, 'worker.error.count', { worker: 'sweeper' })).toBeGreaterThan(0)
+  faults.mend()
+  await workOnce({ hapax })
+  expect(read(watch, 'worker.last_pass.timestamp', { worker: 'sweeper' })).toBe(clock.now() / 1_000)
 })
 
 test('durations are counted in seconds, under the name of the operation, the step or the worker', async () => {

@@ -18,7 +18,10 @@ import { logEvents, pinoLog, prometheusText, telemetry } from 'hapax/telemetry'
 import { openTelemetryMetrics, openTelemetryTracing } from 'hapax/telemetry/opentelemetry'
 import { pino } from 'pino'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { acme, coffee, pay } from '../sandbox/payment-client.js'
+import { fault, retriedUntil } from '../sandbox/sandbox-client.js'
 import { emptyDirectory } from '../sandbox/sandbox-process.js'
+import { startSupervised } from '../sandbox/supervised-sandbox.js'
 import { faultyStore } from '../support/faulty-store.js'
 import { gate } from '../support/waiting.js'
 
@@ -43,7 +46,9 @@ const secrets = {
 } as const
 
 /** Everything that was said, by who said it. */
-let output: Readonly<Record<'log' | 'console' | 'events' | 'spans' | 'metrics' | 'prometheus' | 'tenants', string>>
+let output: Readonly<
+  Record<'log' | 'console' | 'events' | 'spans' | 'metrics' | 'prometheus' | 'tenants' | 'refusals', string>
+>
 
 describe('in a full run', () => {
   beforeAll(async () => {
@@ -63,6 +68,8 @@ describe('in a full run', () => {
     expect(output.metrics).toContain('api.idempotency.reserve.created.count')
     expect(output.prometheus).toContain('api_idempotency_reserve_created_count_total')
     expect(output.tenants).toContain('acme')
+    for (const code of ['in_progress', 'reused_with_different_payload', 'unknown', 'store_unavailable', 'invalid'])
+      expect(output.refusals).toContain(code)
     const told = [...new Set([...output.events.matchAll(/"name":"(\w+)"/g)].map(([, name]) => name))]
     expect(told).toEqual(
       expect.arrayContaining([
@@ -104,8 +111,7 @@ async function fullRun(): Promise<typeof output> {
   const watch = telemetry({ hapax, every: 'off' })
   openTelemetryMetrics(watch, { meter })
 
-  await traffic(hapax, { breakAt, mend })
-  await webhooks(hapax)
+  const refusals = [...(await traffic(hapax, { breakAt, mend })), ...(await webhooks(hapax))]
   for (let pass = 0; pass < 3; pass++) await workOnce({ hapax })
   await watch.sample()
   await reader.forceFlush()
@@ -122,6 +128,7 @@ async function fullRun(): Promise<typeof output> {
     metrics: JSON.stringify(kept.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics)),
     prometheus: prometheusText(watch),
     tenants: JSON.stringify(watch.tenants()),
+    refusals: refusals.join('\n'),
   }
 }
 
@@ -148,12 +155,15 @@ function listening() {
   }
 }
 
-/** Requests over HTTP, as clients send them. */
+/** Requests over HTTP, as clients send them. Gives what those were told that were refused. */
 async function traffic(
   hapax: Engine<SqliteTransaction>,
   { breakAt, mend }: Pick<ReturnType<typeof faultyStore>, 'breakAt' | 'mend'>,
-): Promise<void> {
+): Promise<readonly string[]> {
+  const refusals: string[] = []
   const app = fastify({ forceCloseConnections: true })
+  // What is told of an error of its own is the application's affair.
+  app.setErrorHandler((_, __, reply) => reply.code(500).send({ code: 'internal' }))
   const held = gate()
   const entered = gate()
   const once = new Set<string>()
@@ -179,8 +189,8 @@ async function traffic(
   }
   app.post('/payments', guard(hapax, { name: 'payments.create', scope: () => 'acme' }, { handler }))
   const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/payments`
-  const send = (key: string, does: string) =>
-    fetch(url, {
+  const send = async (key: string, does: string) => {
+    const response = await fetch(url, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -188,7 +198,10 @@ async function traffic(
         authorization: `Bearer ${secrets['token of a caller']}`,
       },
       body: JSON.stringify({ does, note: secrets['body of a request'] }),
-    }).then((response) => response.text())
+    })
+    const told = JSON.stringify([response.status, [...response.headers], await response.text()])
+    if (!response.ok) refusals.push(told)
+  }
 
   const key = (name: string) => `${secrets.key}-${name}`
   await send(key('runs'), 'runs')
@@ -214,9 +227,10 @@ async function traffic(
   for (let attempt = 0; attempt < 8; attempt++) await send(key(`down-${attempt}`), 'runs')
   mend()
   await app.close()
+  return refusals
 }
 
-async function webhooks(hapax: Engine<SqliteTransaction>): Promise<void> {
+async function webhooks(hapax: Engine<SqliteTransaction>): Promise<readonly string[]> {
   const secret = `whsec_${secrets['webhook secret']}`
   const airtm = inbox({
     hapax,
@@ -230,8 +244,40 @@ async function webhooks(hapax: Engine<SqliteTransaction>): Promise<void> {
   const hmac = createHmac('sha256', Buffer.from(secrets['webhook secret'], 'base64'))
   const signature = `v1,${hmac.update(`msg_1.${timestamp}.`).update(body).digest('base64')}`
   const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': timestamp, 'webhook-signature': signature }
-  for (const delivery of [body, body, Buffer.from(`${body}!`)]) await airtm.receive({ headers, body: delivery })
+  const receipts: string[] = []
+  for (const delivery of [body, body, Buffer.from(`${body}!`)])
+    receipts.push(JSON.stringify(await airtm.receive({ headers, body: delivery })))
+  return receipts
 }
+
+test('the sandbox says nothing of it either: not where it prints, not in its metrics, not to those whom it refuses', {
+  timeout: 90_000,
+}, async () => {
+  const sandbox = await startSupervised({ env: { SANDBOX_LEASE_SECONDS: '3' } })
+  const key = `${secrets.key}-paid`
+  const note = { ...coffee, description: secrets['body of a request'] }
+  const answers = [
+    await pay(sandbox, { key, body: note }),
+    await pay(sandbox, { key, body: { ...note, amountCents: 1 } }),
+    await pay(sandbox, { key: secrets['personal key'], body: { amountCents: secrets['body of a request'] } }),
+    await pay(sandbox, { key: `"${secrets.key}`, body: note }),
+    await pay(sandbox, { key, body: note, tenant: { authorization: `Bearer ${secrets['token of a caller']}` } }),
+  ]
+  await fault(sandbox, { provider: 'card', operation: 'charge', mode: 'timeout_after_effect' })
+  answers.push(await pay(sandbox, { key: `${secrets.key}-doubted`, body: note }))
+  await retriedUntil(201, () => pay(sandbox, { key: `${secrets.key}-doubted`, body: note }))
+  const metrics = await (await fetch(`${sandbox.url}/metrics`)).text()
+  expect(metrics).toContain('api_idempotency_reserve_key_misuse_count_total')
+  const refusals = answers.filter(({ status }) => status >= 400)
+  expect(refusals.length).toBe(5)
+  await sandbox.stop('SIGTERM')
+  const { stdout, stderr } = sandbox.printed
+  for (const secret of Object.values(secrets))
+    for (const said of [stdout, stderr, metrics, ...refusals.map(({ text }) => text)])
+      expect(said).not.toContain(secret)
+  // Its own tokens are known to everybody: a request without one is told of them.
+  for (const said of [stdout, stderr, metrics]) expect(said).not.toContain(acme.authorization.replace('Bearer ', ''))
+})
 
 test('what looks for it would find it', () => {
   const { lines, logger, stop } = listening()

@@ -163,7 +163,9 @@ export const listing: Readonly<Record<string, Show>> = {
     same((await store.list(within(7_200_001, 9_000_000))).records, [])
     await at(retentionMs)
     await completed(store, { key: old })
-    same(namesOf((await store.list({ since: startedAt + retentionMs, limit: 10 })).records), [old])
+    const anew = { since: startedAt + retentionMs, limit: 10 }
+    same(namesOf((await store.list(anew)).records), [old])
+    same(namesOf((await store.list({ ...anew, tenant: 'acme' })).records), [old])
     same(namesOf((await store.list({ ...within(0, 7_200_001), tenant: 'acme' })).records), [first, second, late])
   },
 

@@ -66,9 +66,11 @@ export function listingOf(query: ListQuery, size: number, dialect: Dialect): Lis
       ? walks[0]
       : `SELECT * FROM (${walks.join(' UNION ALL ')}) u ORDER BY ${order.join(', ')} LIMIT ${looked}`
   const fitting = filter.length === 0 ? '1' : `CASE WHEN ${filter.join(' AND ')} THEN 1 ELSE 0 END`
+  // In the order of the walk and not by `n`, which is the same: so it ends as soon as the page is full.
+  const placed = [by && `walked_by ${turn.word}`, `${id} ${turn.word}`].flatMap((column) => column ?? [])
   const text = `SELECT ${dialect.select}, n, fits FROM (
-    SELECT *, row_number() OVER (ORDER BY ${order.join(', ')}) AS n, ${fitting} AS fits FROM (${walk}) l) m
-    WHERE fits = 1 OR n = ${looked} ORDER BY n LIMIT ${give(size + 1)}`
+    SELECT *, ${by ?? 'NULL'} AS walked_by, row_number() OVER (ORDER BY ${order.join(', ')}) AS n, ${fitting} AS fits
+    FROM (${walk}) l) m WHERE fits = 1 OR n = ${looked} ORDER BY ${placed.join(', ')} LIMIT ${give(size + 1)}`
   return { text, values, page: (rows) => pageIn(rows, way, size, most) }
 }
 
@@ -113,7 +115,8 @@ function branchesOf(way: Way, query: ListQuery, give: Give, dialect: Dialect): r
     case 'tenant': {
       const column = dialect.byBytes('scope_id')
       const [from, to] = scopesWithin(tenant)
-      return [[`${column} = ${give(tenant)}`], [`${column} >= ${give(from)}`, `${column} < ${give(to)}`]]
+      const scopes = [[`${column} = ${give(tenant)}`], [`${column} >= ${give(from)}`, `${column} < ${give(to)}`]]
+      return scopes.flatMap((where) => since(where, query, give, dialect))
     }
     case 'all':
       return since([], query, give, dialect)

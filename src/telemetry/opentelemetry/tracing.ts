@@ -49,7 +49,13 @@ const ours = createContextKey('hapax span')
 function traceOf(span: Span): Trace {
   return {
     traceparent: span.spanContext().traceFlags & TraceFlags.SAMPLED ? traceparentOf(span.spanContext()) : undefined,
-    within: (body) => context.with(trace.setSpan(context.active(), span).setValue(ours, span), body),
+    within(body) {
+      const around = context.active()
+      const below = trace.setSpan(around, span)
+      // A span that nobody keeps takes no marks, and is only there for those below it.
+      const marked = span.isRecording() ? span : undefined
+      return context.with(around.getValue(ours) === marked ? below : below.setValue(ours, marked), body)
+    },
     end(how) {
       if (span.isRecording()) describe(span, how())
       span.end()

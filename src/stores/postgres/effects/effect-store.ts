@@ -1,4 +1,4 @@
-import type { EffectStore, StoredEffect } from '../../../engine/effect-store.js'
+import type { EffectPage, EffectStore, StoredEffect } from '../../../engine/effect-store.js'
 import { boundedLimit } from '../../../engine/limit.js'
 import { HapaxError } from '../../../kernel/errors.js'
 import { limits } from '../../../kernel/limits.js'
@@ -109,9 +109,9 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
     async list({ after, limit, ...filter }) {
       const size = boundedLimit(limit, limits.page)
       const given = [filter.kind, filter.record].filter((value) => value !== undefined)
-      const found = effectsIn(await ask(queries.list(filter), after ?? '0', size + 1, ...given))
-      const effects = found.slice(0, size)
-      return { effects, next: found.length > size ? String(effects.at(-1)?.id) : undefined }
+      const query = queries.list(filter)
+      const most = query.isWhole ? size + 1 : limits.looked
+      return pageIn(await ask(query, after ?? '0', size + 1, most, ...given), size, most)
     },
     async done({ since, limit, after }) {
       const size = boundedLimit(limit, limits.page)
@@ -131,6 +131,15 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
     },
     reap: async (limit, keepMs) => (await ask(queries.reap, boundedLimit(limit, limits.batch), keepMs)).length,
   }
+}
+
+/** Goes on behind the last that is shown, or behind the last that was looked at. */
+function pageIn(rows: readonly Row[], size: number, most: number): EffectPage {
+  const fitting = effectsIn(rows.filter(({ fits }) => Number(fits) === 1))
+  const effects = fitting.slice(0, size)
+  const last = rows.at(-1)
+  const end = fitting.length > size ? effects.at(-1)?.id : Number(last?.n) === most ? last?.id : undefined
+  return { effects, next: end == null ? undefined : String(end) }
 }
 
 function effectsIn(rows: readonly Row[]): readonly StoredEffect[] {
