@@ -81,14 +81,14 @@ export function invariants({ world, database, provider, heard, requests, stateme
     looked = world.writes
     const { task } = world
     for (const change of takeChanges()) {
-      judgeChange(change, world.latest(), openEffects(change.before?.id))
+      judgeChange(change, world.now(), openEffects(change.before?.id))
       reached()?.record(change)
       lives.note(change)
       if (isOvertaken(change)) overtaken.push(change.before)
-      if (task !== undefined) noteChange(task, change, { now: world.latest(), isAdrift: world.isAdrift, found })
+      if (task !== undefined) noteChange(task, change, { now: world.now(), isAdrift: world.isAdrift, found })
     }
     for (const change of takeEffectChanges()) {
-      judgeEffect(change, world.latest())
+      judgeEffect(change, world.now())
       reached()?.effect(change)
       const key = change.before?.downstreamKey
       if (key !== undefined && isNotLanded(change)) notLanded.set(key, known.notLanded(key) + 1)

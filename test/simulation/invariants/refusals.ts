@@ -25,9 +25,8 @@ interface Circumstances {
 export function noteChange(task: Task, change: RecordChange, { now, isAdrift, found }: Circumstances): void {
   const { before, after } = change
   const isClaimed = after?.state === 'in_progress' && after.claimId !== before?.claimId
-  // What is on its way cannot be called back, only given back: by one loop, for all whose claims nobody has heard of. Nor can
-  // the word that a lease is over, when it is not over any more by a clock that has gone back.
-  if ((isAdrift && (isClaimed || mayAnybody(before, after, now))) || isGivenBack(change, found)) task.excused++
+  // What is on its way cannot be called back, only given back: by one loop, for all whose claims nobody has heard of.
+  if ((isAdrift && isClaimed) || isGivenBack(change, found)) task.excused++
   if (isClaimed) found.set(after.claimId, before)
   if (after !== undefined && after.fence > (before?.fence ?? 0)) task.claims++
   else if (!mayAnybody(before, after, now)) task.strayChanges++

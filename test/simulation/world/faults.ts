@@ -13,7 +13,6 @@ export type Fault =
   | 'late_reply'
   | 'freeze'
   | 'clock_jump'
-  | 'clock_back'
   | 'wall_jump'
   | 'haste'
 
@@ -31,7 +30,7 @@ export interface Budget {
   readonly lateness?: number
   /** A process is stopped for longer than its lease. */
   readonly freezes?: number
-  /** The database's clock jumps ahead by more than a lease, or goes back by as much; or that of a node goes back. */
+  /** The database's clock jumps ahead by more than a lease, or that of a node goes back. */
   readonly jumps?: number
   /** Time passes although something is ready to happen. */
   readonly haste?: number
@@ -49,7 +48,6 @@ const kindOf = {
   late_reply: 'lateness',
   freeze: 'freezes',
   clock_jump: 'jumps',
-  clock_back: 'jumps',
   wall_jump: 'jumps',
   haste: 'haste',
 } as const satisfies Readonly<Record<Fault, keyof Budget | undefined>>
@@ -110,7 +108,6 @@ export function faultsFor(call: PortCall<unknown>, faults: Faults, isFirst: bool
     add('wall_jump')
   }
   if (port === 'store') add('clock_jump')
-  if (port === 'store') add('clock_back')
   return ways
 }
 
@@ -143,8 +140,6 @@ export function words(call: Pick<PortCall<unknown>, 'words' | 'process'>, fault:
       return `${usual}: it happens, and ${name} is stopped for a minute`
     case 'clock_jump':
       return `${usual}: the clock of the database jumps by a minute`
-    case 'clock_back':
-      return `${usual}: the clock of the database goes back by a minute`
     case 'wall_jump':
       return `${usual}: the clock of ${name} goes back by ten minutes`
     case 'haste':

@@ -46,8 +46,6 @@ export class World implements Ports {
   time = 0
   /** How much the database's clock has jumped. */
   databaseJumpMs = 0
-  /** The latest that the database's clock has shown before it went back. */
-  latestMs = 0
   steps = 0
   /** Rows that have been changed for good by what happened here. */
   writes = 0
@@ -69,11 +67,6 @@ export class World implements Ports {
 
   now(): number {
     return beginning + this.time + this.databaseJumpMs
-  }
-
-  /** What is over by any time that the database's clock has ever shown may be taken to be over: whoever read it then acts now. */
-  latest(): number {
-    return Math.max(this.now(), this.latestMs)
   }
 
   call<T>(call: PortCall<T>): Promise<T> {
@@ -178,7 +171,7 @@ export class World implements Ports {
   digest(): string {
     const pending = this.#pending.map(({ call }) => call.words()).sort()
     const { faults } = this.#options
-    return JSON.stringify([this.time, this.databaseJumpMs, this.latestMs, faults, this.processes.map(stateOf), pending])
+    return JSON.stringify([this.time, this.databaseJumpMs, faults, this.processes.map(stateOf), pending])
   }
 
   #happens(pending: Pending, way: Fault): void {
@@ -243,11 +236,6 @@ export class World implements Ports {
         break
       case 'clock_jump':
         this.databaseJumpMs += longMs
-        tell()
-        break
-      case 'clock_back':
-        this.latestMs = Math.max(this.latestMs, this.now())
-        this.databaseJumpMs -= longMs
         tell()
         break
       case 'wall_jump':
