@@ -1,5 +1,4 @@
 import type { SqlValue } from '../sql/row.js'
-import type { PgClient } from './pg-pool.js'
 
 /**
  * Several statements in one go, on a connection of `pg`. The library waits for each answer before it sends the next
@@ -30,7 +29,7 @@ interface Wire {
 }
 
 /** Whether statements can go together on this client: not on a native one, nor on one that sends ahead by itself. */
-export function mayGo(client: PgClient): boolean {
+export function mayGo(client: object): boolean {
   const { connection, pipeline } = client as { connection?: Partial<Wire>; pipeline?: boolean }
   if (pipeline === true || typeof connection?.stream !== 'object' || connection.parsedStatements == null) return false
   return (['parse', 'bind', 'execute', 'close', 'sync'] as const).every(
@@ -38,8 +37,8 @@ export function mayGo(client: PgClient): boolean {
   )
 }
 
-export function go(client: PgClient, spoken: readonly Spoken[]): Promise<readonly Heard[]> {
-  const sending = client as unknown as { query(going: Going): void }
+export function go(client: object, spoken: readonly Spoken[]): Promise<readonly Heard[]> {
+  const sending = client as { query(going: Going): void }
   return new Promise((resolve, reject) => {
     sending.query(new Going(spoken, (error, heard) => (error ? reject(error) : resolve(heard ?? []))))
   })
