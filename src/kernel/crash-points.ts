@@ -20,7 +20,7 @@ export const crashPoints = [
   'commit.committed',
   /** The one transaction of a request has taken its key. */
   'single.taken',
-  /** The one transaction of a request has all its rows, and has not committed. */
+  /** The one transaction of a request has its rows and its answer, and has not committed. */
   'single.written',
   /** The one transaction of a request has committed; nobody was told. */
   'single.committed',

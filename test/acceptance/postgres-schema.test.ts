@@ -180,10 +180,12 @@ onPostgres('the table of records', (url) => {
       expect(digest).toEqual(framedSha256(['hapax record 1', 'acme', 'k']).subarray(0, 16))
       expect(await refusal(schema, copied({}))).toBe('records_digest')
       // Whoever lies about the digest to get a second row past the index does not get past the check.
-      expect(await refusal(schema, copied({ digest: `'\\x00000000000000000000000000000000'` }))).toBe('records_check')
-      expect(await refusal(schema, copied({ digest: `digest('acme', 'another')` }))).toBe('records_check')
+      expect(await refusal(schema, copied({ digest: `'\\x00000000000000000000000000000000'` }))).toBe(
+        'records_digest_check',
+      )
+      expect(await refusal(schema, copied({ digest: `digest('acme', 'another')` }))).toBe('records_digest_check')
       expect(await refusal(schema, copied({ digest: 'NULL' }))).toMatch(/null value in column "digest"/)
-      expect(await refusal(schema, `UPDATE records SET idempotency_key = 'other'`)).toBe('records_check')
+      expect(await refusal(schema, `UPDATE records SET idempotency_key = 'other'`)).toBe('records_digest_check')
       expect(await schema.sql('SELECT id FROM records')).toHaveLength(1)
     })
 

@@ -62,7 +62,7 @@ onPostgres('the statements', (url) => {
 
     // Where somebody must say whose records it is about, the transaction around each of them is spelled out.
     node = await schema.node({ rowSecurity: 'scope' })
-    const step = (word: string) => ['BEGIN', 'SELECT set_config', word, 'COMMIT']
+    const step = (word: string) => ['BEGIN', 'SELECT set_config', 'SELECT set_config', word, 'COMMIT']
     expect((await heard(() => claimed(node.store, reservation('other')))).words).toEqual(step('INSERT'))
     const again = await heard(() => node.store.reserve(reservation('other')))
     expect(again.words).toEqual([...step('INSERT'), ...step('SELECT')])

@@ -8,7 +8,8 @@ import { asked, completing, heldDatabase, k2, keeping, name } from './held-datab
 describe('whoever reserves a key that an open `single` has written', () => {
   const openSingle = async () => {
     const { world, one, two, through } = heldDatabase()
-    const running = one.single(asked(), async () => keeping)
+    // With an effect, since otherwise the record is written with COMMIT.
+    const running = one.single(asked(), async () => ({ ...keeping, effects: [effect('a')] }))
     running.catch(() => undefined)
     for (const step of ['tries to lock', 'reads']) await world.happen(`node 1 ${step} ${name}`)
     await world.happen(`node 1 writes ${name} and its effects`)
@@ -29,6 +30,32 @@ describe('whoever reserves a key that an open `single` has written', () => {
     await world.loseRequest(`node 1 commits ${name}`)
     expect(await through(reserving)).toMatchObject({ kind: 'reserved' })
     await expect(through(running)).rejects.toMatchObject({ code: 'store_failed' })
+  })
+})
+
+describe('a `single` whose record travels with its COMMIT', () => {
+  const answered = async () => {
+    const { world, one, two, through } = heldDatabase()
+    const running = one.single(asked(), async () => keeping)
+    running.catch(() => undefined)
+    for (const step of ['tries to lock', 'reads']) await world.happen(`node 1 ${step} ${name}`)
+    expect(world.underWay()).toEqual([`node 1 commits ${name}`])
+    return { world, two, through, running }
+  }
+
+  test('commits nothing where somebody has reserved the key meanwhile', async () => {
+    const { world, two, running } = await answered()
+    const reserving = two.reserve(asked())
+    await world.happen(`node 2 reserves ${name}`)
+    expect(await reserving).toMatchObject({ kind: 'reserved' })
+    await world.happen(`node 1 commits ${name}`)
+    await expect(running).rejects.toMatchObject({ code: 'claim_lost' })
+  })
+
+  test('is known by its claim where the reply was lost', async () => {
+    const { world, through, running } = await answered()
+    await world.loseReply(`node 1 commits ${name}`)
+    expect(await through(running)).toMatchObject({ kind: 'committed' })
   })
 })
 

@@ -11,7 +11,7 @@ import { comparable, everything, type Operation, operations, type Word } from '.
 onPostgres('a connection that is cut', (url) => {
   // The libraries differ in how they hear of an end, so one is closed and the other one reset.
   declare(url, pgLibrary, ['BEGIN'], 'closed')
-  declare(url, postgresJs, ['BEGIN', 'SET'], 'reset')
+  declare(url, postgresJs, ['BEGIN', 'SELECT'], 'reset')
 })
 
 function declare<Tx>(url: string, library: ClientLibrary<Tx>, opening: readonly Word[], ending: Ending): void {

@@ -180,7 +180,7 @@ onPostgres('on a server', () => {
 
   test.each([
     ['a unique index on digest', 'DROP INDEX hapax.records_digest'],
-    ['the check of the digest', 'ALTER TABLE hapax.records DROP CONSTRAINT records_check'],
+    ['the check of the digest', 'ALTER TABLE hapax.records DROP CONSTRAINT records_digest_check'],
     ['the table effects', 'DROP TABLE hapax.effects'],
     ['the column tombstone_ms', 'ALTER TABLE hapax.records DROP COLUMN tombstone_ms CASCADE'],
   ])('a table that somebody took %s from is refused', async (part, change) => {

@@ -23,6 +23,7 @@ const released = {
   '0008-fewer-indexes': '26eef9bb9a8810493fd6e94900d40283effa3ba96789063c8fe2f1e218aac4c4',
   '0009-traces': 'e96d7672b3d528065bf8d77765e9d20184afa3a9efb58296a1d877ae164f274e',
   '0010-audit': '3f40d457ec6f3fd2b3ae9fc6827bdbf6335971d12ff25ea6a093c66a6eeaa20d',
+  '0011-quicker-statements': '539d16568bcd1b59c975e28c1b617ab8e3d13e73cbfd1d18066d049adcdc428a',
 }
 
 test('no released migration was edited, and each has the next number', () => {
@@ -86,7 +87,8 @@ onPostgres('migrations', (url) => {
     const { owner: pool, schema, node } = await schemaOfTest(url)
     const claim = await claimed(node().store, 'k')
     await pool.query(`DROP TABLE ${['calls', 'testimonies', 'effects', 'effect_states', 'webhook_events', 'audit', 'audit_head'].map((name) => `${schema}.${name}`).join(', ')};
-      ALTER TABLE ${schema}.records DROP CONSTRAINT records_recovery_point_check, DROP COLUMN is_begun, DROP COLUMN has_effects, DROP COLUMN looks, DROP COLUMN doubted_at, DROP COLUMN traceparent;
+      ALTER TABLE ${schema}.records DROP CONSTRAINT records_recovery_point_check, DROP COLUMN is_begun, DROP COLUMN has_effects, DROP COLUMN looks, DROP COLUMN doubted_at, DROP COLUMN traceparent,
+        DROP CONSTRAINT records_digest_check, ADD CHECK (digest = ${schema}.digest(scope_id, idempotency_key));
       DROP INDEX ${schema}.records_active, ${schema}.records_resumable, ${schema}.records_due, ${schema}.records_key, ${schema}.records_anew;
       DELETE FROM ${schema}.migrations WHERE version > 1`)
     expect(await migratePostgres({ pool, schema })).toEqual({ schema, from: 1, to, migrations: all.slice(1) })

@@ -14,7 +14,8 @@ export function recorded(pool: pg.Pool): { readonly pool: PgPool; readonly sent:
     const client = await pool.connect()
     return {
       query(config) {
-        if (config.values !== undefined) sent.push({ text: config.text, values: config.values })
+        const { text, values = [] } = config
+        if (!/^(BEGIN|SAVEPOINT|COMMIT|ROLLBACK|SELECT set_config)/.test(text)) sent.push({ text, values })
         return client.query(config)
       },
       release: (error) => client.release(error),

@@ -2,6 +2,7 @@ import { type Message, textAt } from './postgres-messages.js'
 
 /** The first or the next part of a statement. After the last part the server says that it is ready. */
 export interface StatementPart {
+  /** Of those that travel together all texts, with a semicolon between them. */
   readonly text: string
   readonly isLast: boolean
   readonly bytes: Buffer
@@ -17,19 +18,20 @@ export type Spoken = StatementPart | 'not yet' | 'no statement'
 export function statementParts(): (message: Message) => Spoken {
   const texts = new Map<string, string>()
   let part: Buffer[] = []
-  let text = ''
+  let said: string[] = []
+  let prepared = ''
   return ({ type, body, bytes }) => {
     switch (type) {
       case 'Q':
         return { text: textAt(body, 0), isLast: true, bytes }
       case 'P': {
-        const { name, text: prepared } = preparedBy(body)
-        texts.set(name, prepared)
-        text = prepared
+        const { name, text } = preparedBy(body)
+        texts.set(name, text)
+        prepared = text
         break
       }
       case 'B':
-        text = texts.get(textAt(body, body.indexOf(0) + 1)) ?? ''
+        said.push(texts.get(textAt(body, body.indexOf(0) + 1)) ?? '')
         break
       case 'D':
       case 'E':
@@ -42,8 +44,10 @@ export function statementParts(): (message: Message) => Spoken {
     }
     part.push(bytes)
     if (type !== 'S' && type !== 'H') return 'not yet'
+    const text = said.length === 0 ? prepared : said.join('; ')
     const whole = { text, isLast: type === 'S', bytes: Buffer.concat(part) }
     part = []
+    if (type === 'S') said = []
     return whole
   }
 }

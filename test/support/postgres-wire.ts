@@ -34,7 +34,7 @@ export interface Heard extends Message {
 
 export interface WireStatement {
   readonly text: string
-  /** Its first word, in capitals. */
+  /** Its first word, in capitals; or COMMIT, where that travels with others. */
   readonly word: string
   /** Which connection it came on, counted from 1. */
   readonly connection: number
@@ -97,7 +97,7 @@ export async function postgresWire(target: string, ending: Ending = 'closed'): P
     const handlePart = async ({ text, bytes, isLast }: StatementPart) => {
       if (fate === undefined) {
         if (fateOf !== undefined) await answers.complete()
-        const statement = { text, word: text.trim().split(/\W/, 1)[0]?.toUpperCase() ?? '', connection, cut: end }
+        const statement = { text, word: wordOf(text), connection, cut: end }
         statements.push(statement)
         fate = (await fateOf?.(statement)) ?? 'pass'
       }
@@ -152,6 +152,10 @@ export async function postgresWire(target: string, ending: Ending = 'closed'): P
       return new Promise((resolve) => listener.close(() => resolve()))
     },
   }
+}
+
+function wordOf(text: string): string {
+  return /; COMMIT$/i.test(text) ? 'COMMIT' : (text.trim().split(/\W/, 1)[0]?.toUpperCase() ?? '')
 }
 
 interface Connection {

@@ -11,15 +11,44 @@ export interface Connections<Tx> {
    * BEGIN, `body`, COMMIT on one connection. When `body` fails it is rolled back, and its error is thrown. When the
    * connection is lost that is thrown at once, even if `body` still runs; nothing it sends later reaches a connection.
    */
-  transaction<T>(body: (session: Session<Tx>) => Promise<T>): Promise<T>
+  transaction<T>(body: (session: Session<Tx>) => Promise<T>, opening?: Opening): Promise<T>
   /** Lets go of connections that still owe an answer, so that their pool can end. */
   close(): Promise<void>
+}
+
+/** What is said right behind BEGIN. It travels with it where the library sends several statements in one go. */
+export interface Opening {
+  readonly asked: readonly Asked[]
+  /** The name of a savepoint behind it all, at which `undoable` begins. A library that opens its own knows no name. */
+  readonly savepoint?: string
+}
+
+/** A statement, and what it is given. */
+export interface Asked {
+  readonly query: Query
+  readonly values: readonly SqlValue[]
+}
+
+/** What several statements gave, in turn. */
+export type Gave = readonly (readonly Row[])[]
+
+/** What is said right before COMMIT, and who hears what it gave. */
+export interface Last {
+  readonly asked: readonly Asked[]
+  readonly handOn: (gave: Gave) => void
 }
 
 export interface Session<Tx> {
   /** What the application is handed to write its own rows with. */
   readonly tx: Tx
+  /** What the statements of the opening gave. */
+  readonly opened: Gave
   query(query: Query, values: readonly SqlValue[]): Promise<readonly Row[]>
+  /**
+   * These are the last, and travel with COMMIT where the library sends several statements in one go: one that fails keeps it
+   * from committing. Their rows are handed on when all of it is there for good.
+   */
+  last(last: Last): void
   /** Where the library must know of a savepoint; else the statements do. */
   readonly undoable?: Undoable<Tx>
   /** The application has said all: what it still sends is refused, so that nothing comes after the last write. */
@@ -61,8 +90,22 @@ export interface ConnectionUse {
 export const isolation = 'ISOLATION LEVEL READ COMMITTED'
 
 /** Local to the transaction, so that a pooler's next client does not inherit it. The server bounds what we cannot. */
-export function transactionSettings({ statementTimeoutMs, transactionTimeoutMs }: ConnectionUse): string {
-  return `SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${transactionTimeoutMs}`
+export function transactionSettings({ statementTimeoutMs, transactionTimeoutMs }: ConnectionUse): Asked {
+  return saying(
+    `SELECT set_config('statement_timeout', '${statementTimeoutMs}', true), set_config('idle_in_transaction_session_timeout', '${transactionTimeoutMs}', true)`,
+  )
+}
+
+/** A statement that is given nothing, and gives nothing. */
+export function saying(text: string): Asked {
+  return { query: { text, gives: [] }, values: [] }
+}
+
+/** One after the other, where nothing can travel together. */
+export async function inTurn(query: Session<unknown>['query'], asked: readonly Asked[]): Promise<Gave> {
+  const gave: (readonly Row[])[] = []
+  for (const one of asked) gave.push(await query(one.query, one.values))
+  return gave
 }
 
 /** Gives the values of a row their names. */

@@ -1,6 +1,6 @@
 import { limits } from '../../kernel/limits.js'
 import type { SqlValue } from '../sql/row.js'
-import type { Connections, Query, Row } from './connections.js'
+import { type Asked, type Connections, type Gave, inTurn, type Query, type Row } from './connections.js'
 import { isCollision } from './faults.js'
 
 /** Runs a statement on the records of one scope, or of every scope. */
@@ -14,16 +14,19 @@ export type RowSecurity = 'off' | 'scope'
 
 const setScope: Query = { text: `SELECT set_config('hapax.scope', $1, true)`, gives: ['scope'] }
 
-/** Each statement is a transaction of its own. Under row security it takes three more, to say whose records it is about. */
+/** Each statement is a transaction of its own. Under row security that is spelled out, to say whose records it is about. */
 export function executor<Tx>(connections: Connections<Tx>, rowSecurity: RowSecurity): Execute {
   if (rowSecurity === 'off') return (_scope, query, values) => insisting(() => connections.query(query, values))
   return (scope, query, values) =>
-    insisting(() =>
-      connections.transaction(async (session) => {
-        await session.query(setScope, [scope])
-        return session.query(query, values)
-      }),
-    )
+    insisting(async () => {
+      let rows: readonly Row[] = []
+      const handOn = ([gave = []]: Gave) => {
+        rows = gave
+      }
+      const opening = { asked: aboutScope(rowSecurity, scope) }
+      await connections.transaction(async ({ last }) => last({ asked: [{ query, values }], handOn }), opening)
+      return rows
+    })
 }
 
 /** The same inside of a transaction that is about one scope. */
@@ -32,7 +35,17 @@ export async function sessionExecutor(
   rowSecurity: RowSecurity,
   scope: string,
 ): Promise<Execute> {
-  if (rowSecurity === 'scope') await query(setScope, [scope])
+  await inTurn(query, aboutScope(rowSecurity, scope))
+  return openExecutor(query)
+}
+
+/** What has to be said in a transaction before anything about that scope. */
+export function aboutScope(rowSecurity: RowSecurity, scope: string): readonly Asked[] {
+  return rowSecurity === 'scope' ? [{ query: setScope, values: [scope] }] : []
+}
+
+/** Where that was said. */
+export function openExecutor(query: Connections<unknown>['query']): Execute {
   return (_scope, statement, values) => query(statement, values)
 }
 

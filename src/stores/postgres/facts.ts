@@ -128,7 +128,7 @@ const aboutSchema: Query = {
           (SELECT attnum FROM pg_attribute WHERE attrelid = r.oid AND attname = 'digest'))
         THEN 'a unique index on digest' END,
       CASE WHEN NOT EXISTS (SELECT FROM pg_constraint
-        WHERE conrelid = r.oid AND contype = 'c' AND convalidated AND pg_get_constraintdef(oid) LIKE '%digest(scope_id%')
+        WHERE conrelid = r.oid AND contype = 'c' AND conname = 'records_digest_check' AND pg_get_constraintdef(oid) LIKE '%sha256(%(idempotency_key,%')
         THEN 'the check of the digest' END]
       || ARRAY(SELECT 'the column ' || name FROM unnest($2::text[]) name WHERE NOT EXISTS
         (SELECT FROM pg_attribute WHERE attrelid = r.oid AND attname = name AND NOT attisdropped))

@@ -121,6 +121,11 @@ export function isUndoneCommit(error: unknown): boolean {
   return isRefusal(error) && /^(23...|40001|40P01|P0...)$/.test(sqlStateOf(error))
 }
 
+/** A record of that name is there, which somebody else has written. */
+export function isTakenKey(error: unknown): boolean {
+  return sqlStateOf(error) === '23505' && /\brecords_digest\b/.test((error as Error).message)
+}
+
 /** The whole statement was undone, and asking again is what PostgreSQL expects. */
 export function isCollision(error: unknown): boolean {
   return /^(40001|40P01)$/.test(sqlStateOf(error))

@@ -45,7 +45,7 @@ function later(ms: string): string {
   return `t.now + ${ms} * interval '1 millisecond'`
 }
 
-function retained(ms: string): string {
+export function retained(ms: string): string {
   return `CASE WHEN ${ms} IS NULL THEN 'infinity' ELSE ${later(ms)} END`
 }
 

@@ -4,13 +4,16 @@ import { isHapaxError } from '../../kernel/errors.js'
 import { postgresBounds } from '../../kernel/limits.js'
 import type { SqlValue } from '../sql/row.js'
 import {
+  type Asked,
   type Connections,
   type ConnectionUse,
+  type Gave,
   isolation,
+  type Last,
   named,
   type Progress,
   type Query,
-  type Row,
+  saying,
   transactionSettings,
 } from './connections.js'
 import {
@@ -22,7 +25,9 @@ import {
   sqlStateOf,
   storeError,
 } from './faults.js'
+import { go, mayGo } from './pg-go.js'
 import { silenceOf } from './silence.js'
+import { opens, undoneTo } from './undoable.js'
 
 /** A `pg` Pool, by shape. */
 export interface PgPool<Client extends PgClient = PgClient> {
@@ -47,16 +52,30 @@ interface PgQuery {
 
 export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use: ConnectionUse): Connections<Client> {
   const configOf = use.statements === 'named' ? namedConfigs() : configured
+  const settings = transactionSettings(use)
   const bounded = <T>(promise: Promise<T>) =>
     within(systemClock, use.statementTimeoutMs, promise, () => lateStatement(use))
 
-  const send = (client: Client, query: Query, values: readonly SqlValue[]) =>
-    client.query({ ...configOf(query), values: [...values] })
+  /** In one go where the client can; else the library sends each when the one before is answered. */
+  async function send(client: Client, asked: readonly Asked[]): Promise<Gave> {
+    const heard = mayGo(client)
+      ? await go(
+          client,
+          asked.map(({ query, values }) => ({ ...configOf(query), values })),
+        )
+      : (await Promise.all(asked.map((one) => sendAlone(client, one)))).map(({ rows }) => rows as (string | null)[][])
+    return heard.map((rows, index) => rows.map((row) => named((asked[index] as Asked).query, row)))
+  }
 
-  const rowsOf = (query: Query, { rows }: { readonly rows: unknown[] }): readonly Row[] =>
-    (rows as (string | null)[][]).map((row) => named(query, row))
+  const sendAlone = (client: Client, { query, values }: Asked) =>
+    client.query({ ...configOf(query), ...raw, values: [...values] })
 
-  const say = (client: Client, text: string) => bounded(client.query({ text, ...raw }))
+  const say = (client: Client, asked: readonly Asked[]) => bounded(send(client, asked))
+
+  async function committed(client: Client, last: Last = { asked: [], handOn: ignore }): Promise<void> {
+    const gave = await say(client, [...last.asked, saying('COMMIT')])
+    last.handOn(gave.slice(0, last.asked.length))
+  }
 
   async function connected(): Promise<Client> {
     const connecting = pool.connect()
@@ -92,9 +111,9 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
         client.off('error', ignore)
         client.release(!isUsable)
       }
-      const asked = send(client, query, values)
+      const asked = send(client, [{ query, values }])
       try {
-        const rows = rowsOf(query, await bounded(asked))
+        const [rows = []] = await bounded(asked)
         giveBack(true)
         return rows
       } catch (error) {
@@ -104,28 +123,45 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
       }
     },
 
-    async transaction(body) {
+    async transaction(body, { asked: opening, savepoint } = { asked: [] }) {
       const client = await connected()
       const lost = loss()
       client.on('error', lost.report)
       const progress: Progress = { stage: 'open' }
       let isUsable = false
+      const rolledBack = async (error: unknown) => {
+        const isRolledBack = !lost.isReported() && (await say(client, [saying('ROLLBACK')]).then(yes, no))
+        isUsable = isRolledBack && sqlStateOf(error) !== readOnly
+      }
       try {
-        await say(client, `BEGIN ${isolation}; ${transactionSettings(use)}`)
+        const begun = [saying(`BEGIN ${isolation}`), settings, ...opening]
+        const saved = savepoint === undefined ? [] : [saying(opens(savepoint))]
+        const opened = (await say(client, [...begun, ...saved])).slice(begun.length - opening.length, begun.length)
+        const leaving: { last?: Last } = {}
+        const tx = guarded(client, () => progress.stage === 'open', silenceWatch(use, lost.report))
+        const query = async (query: Query, values: readonly SqlValue[]) =>
+          (await say(client, [{ query, values }]))[0] ?? []
         const session = {
-          tx: guarded(client, () => progress.stage === 'open', silenceWatch(use, lost.report)),
-          query: async (query: Query, values: readonly SqlValue[]) =>
-            rowsOf(query, await bounded(send(client, query, values))),
+          tx,
+          opened,
+          query,
+          ...(savepoint !== undefined && { undoable: undoneTo(tx, query, savepoint) }),
+          last: (last: Last) => {
+            leaving.last = last
+          },
           seal: () => {
             progress.stage = 'sealed'
           },
         }
         const result = await Promise.race([body(session), lost.promise]).catch(async (error: unknown) => {
-          const isRolledBack = !lost.isReported() && (await say(client, 'ROLLBACK').then(yes, no))
-          isUsable = isRolledBack && sqlStateOf(error) !== readOnly
+          await rolledBack(error)
           throw error
         })
-        await say(client, 'COMMIT')
+        await committed(client, leaving.last).catch(async (error: unknown) => {
+          // Whatever else went wrong, COMMIT may still be under way.
+          if (isReusable(error)) await rolledBack(error)
+          throw error
+        })
         isUsable = true
         return result
       } finally {
@@ -202,13 +238,15 @@ function refused([first, ...rest]: readonly unknown[]): Promise<never> | undefin
 /** As PostgreSQL spells it: an application's own parsers are not for our columns. */
 const raw = { rowMode: 'array', types: { getTypeParser: () => (value: string) => value } } as const
 
-function configured({ text }: Query): PgQuery {
-  return { text, ...raw }
+type Config = Pick<PgQuery, 'text' | 'name'>
+
+function configured({ text }: Query): Config {
+  return { text }
 }
 
 /** A name stands for one text on a connection for ever, so it is made of the text. */
-function namedConfigs(): (query: Query) => PgQuery {
-  const configs = new Map<string, PgQuery>()
+function namedConfigs(): (query: Query) => Config {
+  const configs = new Map<string, Config>()
   const uses = new Map<string, number>()
 
   /** How often the name of a young statement has changed. */
@@ -218,11 +256,11 @@ function namedConfigs(): (query: Query) => PgQuery {
     return renamedAfter.filter((bound) => count > bound).length
   }
 
-  function configOf(text: string, name: string): PgQuery {
+  function configOf(text: string, name: string): Config {
     const known = configs.get(name)
     if (known !== undefined) return known
     const digest = createHash('sha256').update(name).digest('hex').slice(0, 32)
-    const config = { text, name: `hapax_${digest}`, ...raw }
+    const config = { text, name: `hapax_${digest}` }
     configs.set(name, config)
     return config
   }

@@ -2,10 +2,14 @@ import { sleep, systemClock, within } from '../../kernel/clock.js'
 import { HapaxError } from '../../kernel/errors.js'
 import type { SqlValue } from '../sql/row.js'
 import {
+  type Asked,
   type Connections,
   type ConnectionUse,
+  type Gave,
   isolation,
+  type Last,
   named,
+  type Opening,
   type Query,
   type Row,
   type Session,
@@ -48,7 +52,10 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
     async close() {},
     query: (query, values) => ask(sql, query, values),
 
-    async transaction<T>(body: (session: Session<Tx>) => Promise<T>): Promise<T> {
+    async transaction<T>(
+      body: (session: Session<Tx>) => Promise<T>,
+      { asked: opening }: Opening = { asked: [] },
+    ): Promise<T> {
       const started = signal()
       const finished = signal()
       const silent = signal()
@@ -63,9 +70,17 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
         if (isOver(course)) throw endedTransaction()
         started.give()
         const store = guarded(tx, course, () => !isOver(course))
+        // On one connection this library sends ahead: what is asked at once travels together.
+        const together = (asked: readonly Asked[]): Promise<Gave> =>
+          Promise.all(asked.map(({ query, values }) => ask(store, query, values)))
+        const leaving: { last?: Last } = {}
         try {
-          await ask(store, { text: transactionSettings(use), gives: [] }, [])
+          const [, ...opened] = await together([transactionSettings(use), ...opening])
           const session = {
+            opened,
+            last: (last: Last) => {
+              leaving.last = last
+            },
             tx: guarded(tx, course, () => course.stage === 'open'),
             query: (query: Query, values: readonly SqlValue[]) => ask(store, query, values),
             undoable: byNesting<Tx>(
@@ -81,20 +96,27 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
               if (course.stage === 'open') course.stage = 'sealed'
             },
           }
+          const result = await body(session)
+          const { asked = [], handOn = () => undefined } = leaving.last ?? {}
+          // Not awaited, so that COMMIT travels with them. Where one fails, the server takes it for ROLLBACK.
+          const gave = together(asked)
+          gave.catch(() => undefined)
           // In an object, since this library takes an array for a list of statements to wait for.
-          return { result: await body(session) }
+          return { result, left: { gave, handOn } }
         } catch (error) {
           await mayUndo()
           throw error
         } finally {
           finished.give()
         }
-      }) as Promise<{ readonly result: T }>
+      }) as Promise<Returned<T>>
       try {
         const starting = Promise.race([started.given, running])
         await within(systemClock, use.statementTimeoutMs, starting, () => noConnection(use))
         await Promise.race([finished.given, running, silent.given.then(() => Promise.reject(lateStatement(use)))])
-        return (await bounded(running)).result
+        const { result, left } = await bounded(running)
+        left.handOn(await bounded(left.gave))
+        return result
       } catch (error) {
         // The server says why it ends an idle transaction, but this library tells nobody.
         const isIdle = course.open === 0 && systemClock.elapsed() - course.sentAt >= use.transactionTimeoutMs
@@ -105,6 +127,12 @@ export function postgresJsConnections<Tx extends PostgresJsTransaction>(
       }
     },
   }
+}
+
+/** What the function of a transaction gave, and what was sent behind it. */
+interface Returned<T> {
+  readonly result: T
+  readonly left: { readonly gave: Promise<Gave>; readonly handOn: Last['handOn'] }
 }
 
 /**

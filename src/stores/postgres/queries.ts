@@ -1,5 +1,5 @@
 import type { Dialect } from '../sql/listing.js'
-import { milliseconds, selected, whole, written } from './columns.js'
+import { createdColumns, milliseconds, selected, whole, written } from './columns.js'
 import type { Query } from './connections.js'
 import { forgettingFor } from './forgetting.js'
 import {
@@ -14,6 +14,7 @@ import {
   renewed,
   reserved,
   reservedColumns,
+  retained,
 } from './fragments.js'
 import { listingDialect } from './listing-dialect.js'
 
@@ -55,13 +56,17 @@ export function queriesFor(schema: string) {
       gives: ['id', 'now'],
     },
 
-    /** A record that was taken and completed in one transaction; no row when somebody else has the key. */
-    create: (names: readonly string[]) => ({
-      text: `INSERT INTO ${records} (digest, scope_id, idempotency_key, committed_in, ${names.join(', ')})
-      VALUES ($1, $2, $3, pg_current_xact_id(), ${names.map((name, index) => written(name, index + 4)).join(', ')})
-      ON CONFLICT (digest) DO NOTHING RETURNING committed_in`,
-      gives: ['committed_in'],
-    }),
+    /**
+     * A record that was taken and completed in one transaction; fails when somebody else has the key, so that a COMMIT which
+     * travels with it commits nothing.
+     */
+    create: {
+      text: `INSERT INTO ${records} (digest, scope_id, idempotency_key, committed_in, completed_at, expires_at, ${createdColumns.join(', ')})
+      SELECT $1, $2, $3, pg_current_xact_id(), t.now, ${retained(`${written('retention_ms', 4)}::bigint`)},
+        ${createdColumns.map((name, index) => written(name, index + 4)).join(', ')}
+      FROM ${now} RETURNING ${expiresAt}, committed_in`,
+      gives: ['expires_at', 'committed_in'],
+    },
 
     find: { text: read, gives: readGives },
     lock: { text: `${read} FOR UPDATE`, gives: readGives },

@@ -27,7 +27,7 @@ import {
 } from './arguments.js'
 import { arrayOf } from './array.js'
 import { recordRowOf, whole } from './columns.js'
-import type { Query, Row } from './connections.js'
+import type { Asked, Query, Row } from './connections.js'
 import { type Execute, everyScope } from './executor.js'
 import type { Queries } from './queries.js'
 
@@ -37,8 +37,6 @@ export interface RecordTable {
   find(name: RecordName): Promise<Found | undefined>
   /** Keeps the row for the rest of the transaction. */
   lock(name: RecordName): Promise<Found | undefined>
-  /** Writes a new row as it is. `undefined` when there is one. */
-  create(record: StoredRecord): Promise<Written | undefined>
   /** Writes only if the row is still the one that was read. */
   write(found: Found, next: StoredRecord, call?: CallMark): Promise<Written | undefined>
   remove(found: Found): Promise<boolean>
@@ -62,8 +60,8 @@ export type Inserted =
 export function recordTable(queries: Queries, execute: Execute): RecordTable {
   const records = (rows: readonly Row[]) => rows.map((row) => recordOf(recordRowOf(row)))
   const reading = (query: Queries['find' | 'lock']) => async (name: RecordName) => {
-    const [row] = await execute(name.scope, query, [digestOf(name)])
-    return row && named(name, foundIn(row))
+    const { values } = finding(queries, name)
+    return foundAmong(name, await execute(name.scope, query, values))
   }
 
   return {
@@ -74,12 +72,6 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
     },
     find: reading(queries.find),
     lock: reading(queries.lock),
-    async create(record) {
-      const { names, values } = differences(undefined, record)
-      const name = [digestOf(record), record.scope, record.key]
-      const [row] = await execute(record.scope, queries.create(names), [...name, ...values])
-      return row && { committedIn: String(row.committed_in) }
-    },
     async write({ record, revision }, next, call) {
       const { names, values } = differences(record, next)
       const { query, values: more } = marking(queries, names, call)
@@ -135,6 +127,16 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
       return { keys: Number(row?.keys), bytes: Number(row?.bytes) }
     },
   }
+}
+
+/** How a record is looked for. */
+export function finding({ find }: Queries, name: RecordName): Asked {
+  return { query: find, values: [digestOf(name)] }
+}
+
+/** What was found of it. */
+export function foundAmong(name: RecordName, [row]: readonly Row[]): Found | undefined {
+  return row && named(name, foundIn(row))
 }
 
 const listedGives = [...whole, 'n', 'fits']

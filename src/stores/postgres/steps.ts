@@ -41,7 +41,7 @@ interface Judgement<T> {
  * one UPDATE whose conditions are the fence. All else reads the row, asks the transition, and writes only if the row
  * is still the one that was judged; a replay therefore locks and writes nothing.
  */
-export function postgresSteps(records: Omit<RecordTable, 'lock' | 'create'>): Steps {
+export function postgresSteps(records: Omit<RecordTable, 'lock'>): Steps {
   /** Whoever was overtaken judges again, on the row as it is now. */
   async function judged<T>(
     name: RecordName,

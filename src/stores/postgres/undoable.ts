@@ -1,10 +1,17 @@
-import type { Query, Session, Undoable } from './connections.js'
+import { type Session, saying, type Undoable } from './connections.js'
+
+/** The savepoint of our own behind which the application writes its rows. */
+export const rowsSavepoint = 'hapax_rows'
 
 /** By plain statements, as most libraries take them. The savepoint goes with the transaction, or with one around it. */
 export function bySavepoint<Tx>(tx: Tx, query: Session<Tx>['query'], name: string): Undoable<Tx> {
-  const undo = () => query(saying(`ROLLBACK TO SAVEPOINT ${name}`), [])
+  return behind(undoneTo(tx, query, name), query, name)
+}
+
+/** Where the savepoint of that name is there. */
+export function undoneTo<Tx>(tx: Tx, query: Session<Tx>['query'], name: string): Undoable<Tx> {
+  const undo = () => said(query, `ROLLBACK TO SAVEPOINT ${name}`)
   return async (body, isUndone) => {
-    await query(saying(`SAVEPOINT ${name}`), [])
     const value = await body(tx).catch(async (error: unknown) => {
       // Where the connection is lost there is nothing to undo, and what was thrown first says why.
       await undo().catch(() => undefined)
@@ -20,7 +27,7 @@ export function bySavepoint<Tx>(tx: Tx, query: Session<Tx>['query'], name: strin
  * to look at each that is left wherever it looks at rows.
  */
 export function released<Tx>(undoable: Undoable<Tx>, query: Session<Tx>['query'], name: string): Undoable<Tx> {
-  const release = () => query(saying(`RELEASE SAVEPOINT ${name}`), [])
+  const release = () => said(query, `RELEASE SAVEPOINT ${name}`)
   return async (body, isUndone) => {
     const value = await undoable(body, isUndone).catch(async (error: unknown) => {
       // Where that fails the transaction is lost anyway, and what was thrown first says why.
@@ -35,7 +42,7 @@ export function released<Tx>(undoable: Undoable<Tx>, query: Session<Tx>['query']
 /** Behind a savepoint of a name that we know. */
 export function behind<Tx>(undoable: Undoable<Tx>, query: Session<Tx>['query'], name: string): Undoable<Tx> {
   return async (body, isUndone) => {
-    await query(saying(`SAVEPOINT ${name}`), [])
+    await said(query, opens(name))
     return undoable(body, isUndone)
   }
 }
@@ -69,6 +76,12 @@ export function byNesting<Tx>(outer: Nesting, mayUndo: () => Promise<void> = asy
   }
 }
 
-function saying(text: string): Query {
-  return { text, gives: [] }
+/** How a savepoint is opened. */
+export function opens(savepoint: string): string {
+  return `SAVEPOINT ${savepoint}`
+}
+
+async function said(query: Session<unknown>['query'], text: string): Promise<void> {
+  const asked = saying(text)
+  await query(asked.query, asked.values)
 }

@@ -1,25 +1,34 @@
-import type { Session, Undoable } from '../../../src/stores/postgres/connections.js'
-import { type Ending, inOneCommit, type OpenCommit } from '../../../src/stores/postgres/in-one-commit.js'
+import { type Asked, type Session, saying, type Undoable } from '../../../src/stores/postgres/connections.js'
+import { type Closing, type Ending, inOneCommit, type OpenCommit } from '../../../src/stores/postgres/in-one-commit.js'
 import type { Transaction } from './cells.js'
-import type { Line } from './line.js'
+import type { Line, Statement } from './line.js'
 import { type SimulatedTx, simulatedTx } from './simulated-tx.js'
 import { commit, rollBack, undoTo } from './transaction.js'
 
 /** A transaction as one of the store's steps writes it. */
 export interface Open extends Pick<OpenCommit<SimulatedTx>, 'said' | 'undoable'> {
   readonly transaction: Transaction
+  /** The last statement, which travels with COMMIT: where it fails nothing is committed. */
+  lastly(statement: Statement<void>): readonly Asked[]
 }
 
 /** Whatever the application and the store write together, settled by the PostgreSQL store's own code. */
 export function inOneTransaction<T>(
   line: Line,
   subject: () => string,
-  run: (open: Open) => Promise<Ending<T>>,
+  run: (open: Open) => Promise<Ending<T> | Closing<T>>,
 ): Promise<T> {
   const transaction = line.begin()
   const tx = simulatedTx(line, transaction)
+  let last: Statement<void> | undefined
+  const lastly = (statement: Statement<void>) => {
+    last = statement
+    return [saying('the last statement')]
+  }
   const session: Session<SimulatedTx> = {
     tx,
+    opened: [],
+    last: () => undefined,
     query: () => Promise.reject(new Error('The simulated server speaks no SQL.')),
     undoable: undoableIn(transaction, tx),
     seal() {
@@ -30,18 +39,30 @@ export function inOneTransaction<T>(
     async transaction<S>(body: (session: Session<SimulatedTx>) => Promise<S>): Promise<S> {
       try {
         const value = await Promise.race([body(session), transaction.lost])
-        await committed(line, transaction, subject)
+        await committed(line, transaction, subject, last)
         return value
       } finally {
         rollBack(transaction)
       }
     },
   }
-  return inOneCommit(connections, ({ said, undoable }) => run({ transaction, said, undoable }))
+  return inOneCommit(connections, ({ said, undoable }) => run({ transaction, said, undoable, lastly }))
 }
 
-export function committed(line: Line, transaction: Transaction, subject: () => string): Promise<void> {
-  return line.say(transaction, () => `commits ${subject()}`, { run: () => commit(transaction) }, 'commit')
+export function committed(
+  line: Line,
+  transaction: Transaction,
+  subject: () => string,
+  last?: Statement<void>,
+): Promise<void> {
+  const ending = {
+    ...(last?.waitsFor && { waitsFor: last.waitsFor }),
+    run() {
+      last?.run()
+      commit(transaction)
+    },
+  }
+  return line.say(transaction, () => `commits ${subject()}`, ending, 'commit')
 }
 
 /** Behind a savepoint. */

@@ -6,7 +6,7 @@ import type { SimulatedTx } from './simulated-tx.js'
  * Work in a transaction that the caller opened, and will end himself. All of it stands behind a savepoint, so that whatever
  * fails of ours leaves his transaction as it was.
  */
-export async function inJoined<T>(given: unknown, run: (open: Open) => Promise<T>): Promise<T> {
+export async function inJoined<T>(given: unknown, run: (open: Omit<Open, 'lastly'>) => Promise<T>): Promise<T> {
   const tx = given as SimulatedTx
   const { transaction } = tx
   let thrown: { readonly byBody: unknown } | undefined
@@ -19,7 +19,7 @@ export async function inJoined<T>(given: unknown, run: (open: Open) => Promise<T
     }
   }
   const undoable = undoableIn(transaction, tx)
-  const open: Open = {
+  const open: Omit<Open, 'lastly'> = {
     transaction,
     said,
     undoable: (body, isUndone) => undoable(() => said(body), isUndone),

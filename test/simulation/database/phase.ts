@@ -38,14 +38,19 @@ export function inTransaction<T>(
 }
 
 /** Reads the record under its lock: it says whether this transaction was the last to write it. */
-export function isCommitted(line: Line, claim: Claim, { id }: Transaction): Promise<boolean> {
+export async function isCommitted(line: Line, claim: Claim, { id }: Transaction): Promise<boolean> {
+  return (await lastWritten(line, claim))?.committedIn === id
+}
+
+/** What stands there under this claim, once nobody has the key. */
+export function lastWritten(line: Line, claim: Claim): Promise<RecordRow | undefined> {
   const { records, keyLocks } = line.database.tables
   const address = addressOf(claim)
-  const looking: Deed<boolean> = {
+  const looking: Deed<RecordRow | undefined> = {
     waitsFor: () => holderOf(keyLocks, address, undefined) ?? holderOf(records, address, undefined),
     run() {
       const row = seen(records, address, undefined)
-      return row?.record.claimId === claim.claimId && row.committedIn === id
+      return row?.record.claimId === claim.claimId ? row : undefined
     },
   }
   return line.ask(() => `looks what became of ${named(claim)}`, looking, 'read')

@@ -11,6 +11,7 @@ import { addressOf, type RecordRow } from './database.js'
 import { fencedOn } from './fenced.js'
 import { forgetRecord } from './hanging.js'
 import type { Line } from './line.js'
+import { serverError } from './server-error.js'
 import { type By, holderOf, inserterOf, put, seen } from './table.js'
 import { type Deed, update } from './update.js'
 
@@ -36,13 +37,13 @@ export function recordDeeds(line: Line, by: By) {
         },
       }
     },
-    /** The same with a record as it is. `undefined` when somebody else has the key. */
-    create(name: RecordName, record: () => StoredRecord): Deed<RecordRow | undefined> {
+    /** INSERT of a record as it is. Fails when somebody else has the key. */
+    create(name: RecordName, record: () => StoredRecord): Deed<RecordRow> {
       const address = addressOf(name)
       return {
         waitsFor: () => inserterOf(records, address, by),
         run() {
-          if (seen(records, address, by) !== undefined) return undefined
+          if (seen(records, address, by) !== undefined) throw serverError('23505', 'records_digest')
           const row = { record: record(), committedIn: by?.id }
           put(records, address, row, by)
           return row

@@ -1,6 +1,7 @@
 /** What the server says, as drivers give it: the store reads the state and the severity. */
-export function serverError(state: keyof typeof says): Error {
-  return Object.assign(new Error(says[state]), { code: state, severity: 'ERROR' })
+export function serverError(state: keyof typeof says, constraint?: string): Error {
+  const message = constraint === undefined ? says[state] : `${says[state]} "${constraint}"`
+  return Object.assign(new Error(message), { code: state, severity: 'ERROR' })
 }
 
 const says = {

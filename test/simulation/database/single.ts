@@ -1,24 +1,27 @@
 import type { SingleAttempt, SingleOutcome, SingleStep } from '../../../src/engine/store.js'
 import * as transitions from '../../../src/engine/transitions.js'
 import type { Reservation } from '../../../src/engine/verdict.js'
-import { HapaxError, invariant } from '../../../src/kernel/errors.js'
+import { HapaxError, invariant, isHapaxError } from '../../../src/kernel/errors.js'
 import { postgresBounds } from '../../../src/kernel/limits.js'
-import type { Ending } from '../../../src/stores/postgres/in-one-commit.js'
+import { isTakenKey } from '../../../src/stores/postgres/faults.js'
+import type { Closing, Ending } from '../../../src/stores/postgres/in-one-commit.js'
 import { inOneTransaction, type Open } from './committing.js'
 import { copyOfVerdict, ownCompletion } from './copies.js'
-import { addressOf } from './database.js'
+import { addressOf, type RecordRow } from './database.js'
 import { inJoined } from './joined.js'
 import type { Line } from './line.js'
 import { inserting } from './outbox-deeds.js'
-import { isCommitted } from './phase.js'
+import { isCommitted, lastWritten } from './phase.js'
 import { recordDeeds } from './record-deeds.js'
 import { named } from './record-table.js'
 import type { SimulatedTx } from './simulated-tx.js'
 import { held, holderOf } from './table.js'
+import type { Deed } from './update.js'
 
 /**
  * One request as one transaction. The key's lock is taken without waiting and lasts as long as the transaction; whoever
- * reserves the key in the usual way is found when the record is written, and then all of it rolls back.
+ * reserves the key in the usual way is found when the record is written, and then all of it rolls back. Lock and record are
+ * asked for in one go, and a new record that has no effects is written by what travels with COMMIT.
  */
 export async function single<T>(
   line: Line,
@@ -26,12 +29,17 @@ export async function single<T>(
   body: (at: SingleAttempt<SimulatedTx>) => Promise<SingleStep<T>>,
   joins?: unknown,
 ): Promise<SingleOutcome<T>> {
-  if (joins !== undefined) return (await inJoined(joins, run)).value
-  return inOneTransaction(line, () => named(reservation), run)
+  const subject = () => named(reservation)
+  try {
+    if (joins === undefined) return await inOneTransaction(line, subject, run)
+    return await inJoined(joins, async (open) => written(await run(open)))
+  } catch (error) {
+    throw isTakenKey(isHapaxError(error) ? error.cause : error) ? new HapaxError('claim_lost') : error
+  }
 
-  async function run({ transaction, undoable }: Open): Promise<Ending<SingleOutcome<T>>> {
+  async function run({ transaction, undoable, lastly }: Running): Promise<Ended<T>> {
     const deeds = recordDeeds(line, transaction)
-    const isTaken = await line.say(transaction, () => `tries to lock ${named(reservation)}`, {
+    const taking = {
       run() {
         const { keyLocks } = line.database.tables
         const address = addressOf(reservation)
@@ -39,8 +47,11 @@ export async function single<T>(
         held(keyLocks, address, transaction)
         return true
       },
-    })
-    const found = await line.say(transaction, () => `reads ${named(reservation)}`, deeds.find(reservation))
+    }
+    const [isTaken, found] = await Promise.all([
+      line.say(transaction, () => `tries to lock ${subject()}`, taking),
+      line.say(transaction, () => `reads ${subject()}`, deeds.find(reservation)),
+    ])
     const { verdict, next } = transitions.reserve(
       found?.record,
       reservation,
@@ -72,12 +83,13 @@ export async function single<T>(
       invariant(last, 'whoever has taken a record may complete it')
       return { ...last, hasEffects: last.hasEffects || effects.length > 0 }
     }
-    const writing =
-      found === undefined
-        ? deeds.create(claim, () => completed(line.database.newId('record')))
-        : deeds.write(found, () => completed(record.id))
+    const committed = ({ record }: RecordRow) => ({ kind: 'committed', value, expiresAt: record.expiresAt }) as const
+    const creating = deeds.create(claim, () => completed(line.database.newId('record')))
+    if (found === undefined && effects.length === 0 && lastly !== undefined) return closing(creating)
+
+    const writing = found === undefined ? creating : deeds.write(found, () => completed(record.id))
     const outbox = inserting(line, claim.scope, effects, transaction)
-    const written = await line.say(transaction, () => `writes ${named(reservation)} and its effects`, {
+    const written = await line.say(transaction, () => `writes ${subject()} and its effects`, {
       waitsFor: () => writing.waitsFor() ?? outbox.waitsFor(),
       run() {
         const row = writing.run()
@@ -86,12 +98,39 @@ export async function single<T>(
       },
     })
     if (written === undefined) throw new HapaxError('claim_lost')
-    const { expiresAt } = written.record
-    return {
-      value: { kind: 'committed', value, expiresAt },
-      isCommitted: () => isCommitted(line, claim, transaction),
+    return { value: committed(written), isCommitted: () => isCommitted(line, claim, transaction) }
+
+    function closing({ waitsFor, run }: Deed<RecordRow>): Closing<SingleOutcome<T>> {
+      let row: RecordRow | undefined
+      const creation = {
+        waitsFor,
+        run() {
+          row = run()
+        },
+      }
+      return {
+        last: lastly?.(creation) ?? [],
+        comesTo() {
+          invariant(row, 'what has committed was written')
+          return committed(row)
+        },
+        async found() {
+          const row = await lastWritten(line, claim)
+          return row?.record.state === 'completed' ? { value: committed(row) } : undefined
+        },
+      }
     }
   }
+}
+
+/** Where the caller commits, nothing travels with it. */
+type Running = Pick<Open, 'transaction' | 'undoable'> & Partial<Pick<Open, 'lastly'>>
+
+type Ended<T> = Ending<SingleOutcome<T>> | Closing<SingleOutcome<T>>
+
+function written<T>(ended: Ended<T>): SingleOutcome<T> {
+  invariant('value' in ended, 'whoever has joined has written')
+  return ended.value
 }
 
 /** A new record has no id before it is written. */

@@ -8,6 +8,7 @@ import { turns } from './0007-turns.js'
 import { fewerIndexes } from './0008-fewer-indexes.js'
 import { traces } from './0009-traces.js'
 import { audit } from './0010-audit.js'
+import { quickerStatements } from './0011-quicker-statements.js'
 import type { Migration } from './migration.js'
 
 /** Every migration, in order and without gaps. */
@@ -22,6 +23,7 @@ export const migrations: readonly Migration[] = [
   fewerIndexes,
   traces,
   audit,
+  quickerStatements,
 ]
 
 /** The schema that this release reads and writes. */

@@ -2,14 +2,17 @@ import type { Progress, Session, Undoable } from '../connections.js'
 import { storeError } from '../faults.js'
 import type { OpenCommit } from '../in-one-commit.js'
 import { spoken } from '../transactions/source.js'
-import { behind, byNesting, bySavepoint, type Nesting, released } from '../undoable.js'
+import { behind, byNesting, bySavepoint, type Nesting, released, rowsSavepoint } from '../undoable.js'
 
 /**
  * Work in a transaction that the caller opened, and will end himself. All of it stands behind a savepoint, so that whatever
  * fails of ours leaves his transaction as it was. The handler has it until its function is over, by itself or because its
  * time is: from then on it is the caller's alone, who would commit whatever came later with his own rows.
  */
-export async function inJoined<Tx, T>(given: unknown, run: (open: OpenCommit<Tx>) => Promise<T>): Promise<T> {
+export async function inJoined<Tx, T>(
+  given: unknown,
+  run: (open: Omit<OpenCommit<Tx>, 'opened'>) => Promise<T>,
+): Promise<T> {
   let thrown: { readonly byBody: unknown } | undefined
   const progress: Progress = { stage: 'open' }
   const { outer, inner } = joining<Tx>(given)
@@ -55,7 +58,7 @@ function joining<Tx>(given: unknown): Joining<Tx> {
   }
   return {
     outer: released(bySavepoint(tx, query, ours), query, ours),
-    inner: () => ({ query, undoable: bySavepoint(tx, query, 'hapax_rows') }),
+    inner: () => ({ query, undoable: bySavepoint(tx, query, rowsSavepoint) }),
   }
 }
 

@@ -2,12 +2,12 @@ import type { RecordName } from '../../../engine/record.js'
 import { lockNumber } from '../advisory.js'
 import { digestOf } from '../arguments.js'
 import { milliseconds } from '../columns.js'
-import type { Query, Session } from '../connections.js'
+import type { Asked, Query, Row, Session } from '../connections.js'
 
 /** A key's lock for the rest of a transaction. */
 export interface KeyLock {
   /** Takes it if it is free, and says the store's time. */
-  take(query: Session<unknown>['query'], name: RecordName): Promise<{ readonly isTaken: boolean; readonly now: number }>
+  taking(name: RecordName): Asked
   /** Waits until nobody has it. */
   wait(query: Session<unknown>['query'], name: RecordName): Promise<void>
   now(query: Session<unknown>['query']): Promise<number>
@@ -20,10 +20,7 @@ export function keyLock(schema: string, quotedSchema: string): KeyLock {
   const time: Query = { text: `SELECT ${now}`, gives: ['now'] }
   const numberOf = (name: RecordName) => lockNumber(schema, 'single', digestOf(name))
   return {
-    async take(query, name) {
-      const [row] = await query(take, [numberOf(name)])
-      return { isTaken: row?.is_taken === 't', now: Number(row?.now) }
-    },
+    taking: (name) => ({ query: take, values: [numberOf(name)] }),
     async wait(query, name) {
       await query(wait, [numberOf(name)])
     },
@@ -32,4 +29,9 @@ export function keyLock(schema: string, quotedSchema: string): KeyLock {
       return Number(row?.now)
     },
   }
+}
+
+/** What trying to take it gave. */
+export function takenIn([row]: readonly Row[]): { readonly isTaken: boolean; readonly now: number } {
+  return { isTaken: row?.is_taken === 't', now: Number(row?.now) }
 }

@@ -1,29 +1,29 @@
-import type { Claim } from '../../../engine/record.js'
-import type { SingleAttempt, SingleOutcome, SingleStep } from '../../../engine/store.js'
+import type { Claim, StoredRecord } from '../../../engine/record.js'
+import type { Completed, SingleAttempt, SingleOutcome, SingleStep } from '../../../engine/store.js'
 import * as transitions from '../../../engine/transitions.js'
 import type { Reservation } from '../../../engine/verdict.js'
 import { passing } from '../../../kernel/crash-points.js'
-import { HapaxError, invariant } from '../../../kernel/errors.js'
+import { HapaxError, invariant, isHapaxError } from '../../../kernel/errors.js'
 import { postgresBounds } from '../../../kernel/limits.js'
-import type { Written } from '../arguments.js'
-import type { Connections, Session } from '../connections.js'
-import { sessionExecutor } from '../executor.js'
-import { inOneCommit, type OpenCommit } from '../in-one-commit.js'
-import { recordTable } from '../record-table.js'
+import { completedIn, type Found, ofCreation, type Written } from '../arguments.js'
+import { type Connections, inTurn, type Opening } from '../connections.js'
+import { aboutScope, openExecutor, sessionExecutor } from '../executor.js'
+import { isTakenKey } from '../faults.js'
+import { type Closing, type Ending, inOneCommit, type OpenCommit } from '../in-one-commit.js'
+import { finding, foundAmong, type RecordTable, recordTable } from '../record-table.js'
 import type { Surroundings } from '../transaction.js'
+import { rowsSavepoint } from '../undoable.js'
 import { inJoined } from './joined.js'
-import type { KeyLock } from './key-lock.js'
-
-/** What a request came to, and, where it wrote its record, in which transaction. */
-interface Came<T> {
-  readonly outcome: SingleOutcome<T>
-  readonly written?: Written & { readonly claim: Claim }
-}
+import { type KeyLock, takenIn } from './key-lock.js'
 
 /**
  * One request as one transaction. The key's lock is taken without waiting and lasts as long as the transaction. It keeps out
  * requests of the same kind; one that reserves its key in the usual way is found when the record is written, and then all of
  * it rolls back.
+ *
+ * Lock, record and savepoint travel with BEGIN, each a statement of its own: a statement sees what was there when it began, so
+ * that one which locks and reads could miss what the last holder of the lock has committed. A record that is new is inserted by
+ * the statement that travels with COMMIT, and fails where somebody else has the key.
  *
  * A COMMIT whose reply was lost is settled by waiting for the key's lock, since a row that is not there yet has none, and
  * then as with any transaction of ours.
@@ -35,51 +35,90 @@ export async function single<Tx, T>(
   body: (at: SingleAttempt<Tx>) => Promise<SingleStep<T>>,
   joins?: unknown,
 ): Promise<SingleOutcome<T>> {
-  const executorOf = (query: Session<unknown>['query']) => sessionExecutor(query, rowSecurity, reservation.scope)
-  if (joins !== undefined) return inJoined<Tx, SingleOutcome<T>>(joins, async (open) => (await run(open)).outcome)
-  const outcome = await inOneCommit(connections, async (open: OpenCommit<Tx>) => {
-    const { outcome, written } = await run(open)
-    return { value: outcome, ...(written && { isCommitted: () => isCommitted(written) }) }
-  })
-  if (outcome.kind === 'committed') passing('single.committed')
-  return outcome
+  const opening: Opening = {
+    asked: [...aboutScope(rowSecurity, reservation.scope), lock.taking(reservation), finding(queries, reservation)],
+    savepoint: rowsSavepoint,
+  }
+  try {
+    if (joins !== undefined) return await inJoined<Tx, SingleOutcome<T>>(joins, joined)
+    const outcome = await inOneCommit(connections, run, opening)
+    if (outcome.kind === 'committed') passing('single.committed')
+    return outcome
+  } catch (error) {
+    throw isTakenKey(isHapaxError(error) ? error.cause : error) ? new HapaxError('claim_lost') : error
+  }
 
-  async function run({ query, undoable }: OpenCommit<Tx>): Promise<Came<T>> {
-    const execute = await executorOf(query)
+  async function joined(open: Omit<OpenCommit<Tx>, 'opened'>): Promise<SingleOutcome<T>> {
+    const ended = await run({ ...open, opened: await inTurn(open.query, opening.asked) })
+    return 'last' in ended ? ended.comesTo(await inTurn(open.query, ended.last)) : ended.value
+  }
+
+  async function run({ opened, query, undoable }: OpenCommit<Tx>): Promise<Ended<T>> {
+    const [locked = [], read = []] = opened.slice(-2)
+    const { isTaken, now } = takenIn(locked)
+    const found = foundAmong(reservation, read)
+    const execute = openExecutor(query)
     const records = recordTable(queries, execute)
-    const { isTaken, now } = await lock.take(query, reservation)
-    const found = await records.find(reservation)
     const { verdict, next } = transitions.reserve(found?.record, reservation, found?.now ?? now, () => unnumbered)
-    if (!isTaken && (verdict.kind === 'new' || 'claim' in verdict))
-      return { outcome: { kind: 'judged', verdict: busy } }
+    if (!isTaken && (verdict.kind === 'new' || 'claim' in verdict)) return { value: { kind: 'judged', verdict: busy } }
     if (!('claim' in verdict)) {
       if (isTaken && found !== undefined && next !== undefined) await records.write(found, next)
-      return { outcome: { kind: 'judged', verdict } }
+      return { value: { kind: 'judged', verdict } }
     }
     passing('single.taken')
     const { claim, record } = verdict
-    const step = await undoable(
+    const { value, rows, completion, ...wanted } = await undoable(
       (tx) => body({ tx, claim, record }),
       ({ rows }) => rows === 'undo',
     )
-    const completed = transitions.complete(record, claim, step.completion, await lock.now(query))
-    invariant(completed, 'whoever has taken a record may complete it')
-    const written = found === undefined ? await records.create(completed) : await records.write(found, completed)
-    if (written === undefined) throw new HapaxError('claim_lost')
-    if (step.rows === 'keep') await effects.write(execute, claim, step.effects ?? [])
+    const completedAt = (now: number) => {
+      const completed = transitions.complete(record, claim, completion, now)
+      invariant(completed, 'whoever has taken a record may complete it')
+      return completed
+    }
+    const committed = ({ expiresAt }: Completed) => ({ kind: 'committed', value, expiresAt }) as const
+    const outbox = rows === 'keep' ? (wanted.effects ?? []) : []
+    const creation = found === undefined ? { query: queries.create, values: ofCreation(completedAt(now)) } : undefined
+    if (creation !== undefined && outbox.length === 0) {
+      passing('single.written')
+      return {
+        last: [creation],
+        comesTo: ([rows = []]) => committed(completedIn(rows[0] ?? {})),
+        async found() {
+          const record = await lastWritten(claim)
+          return record?.state === 'completed' ? { value: committed(record) } : undefined
+        },
+      }
+    }
+    const written =
+      creation === undefined
+        ? await rewritten(records, found as Found, completedAt(await lock.now(query)))
+        : completedIn((await query(creation.query, creation.values))[0] ?? {})
+    await effects.write(execute, claim, outbox)
     passing('single.written')
-    const { value } = step
-    const { expiresAt } = completed
-    return { outcome: { kind: 'committed', value, expiresAt }, written: { ...written, claim } }
+    const isCommitted = async () => (await lastWritten(claim))?.committedIn === written.committedIn
+    return { value: committed(written), isCommitted }
   }
 
-  async function isCommitted({ claim, committedIn }: NonNullable<Came<T>['written']>): Promise<boolean> {
+  /** What stands there under this claim, once nobody has the key. */
+  async function lastWritten(claim: Claim): Promise<(StoredRecord & Partial<Written>) | undefined> {
     const found = await readBack.transaction(async ({ query }) => {
       await lock.wait(query, claim)
-      return recordTable(queries, await executorOf(query)).lock(claim)
+      return recordTable(queries, await sessionExecutor(query, rowSecurity, claim.scope)).lock(claim)
     })
-    return found?.record.claimId === claim.claimId && found.committedIn === committedIn
+    if (found?.record.claimId !== claim.claimId) return undefined
+    const { record, committedIn } = found
+    return { ...record, ...(committedIn !== undefined && { committedIn }) }
   }
+}
+
+type Ended<T> = Ending<SingleOutcome<T>> | Closing<SingleOutcome<T>>
+
+/** One that is there already, as it was when it was judged. */
+async function rewritten(records: RecordTable, found: Found, completed: StoredRecord): Promise<Completed & Written> {
+  const written = await records.write(found, completed)
+  if (written === undefined) throw new HapaxError('claim_lost')
+  return { expiresAt: completed.expiresAt, ...written }
 }
 
 /** A new record has no id before it is written. */

@@ -1,7 +1,15 @@
 import { systemClock, within } from '../../../kernel/clock.js'
 import { HapaxError } from '../../../kernel/errors.js'
 import type { SqlValue } from '../../sql/row.js'
-import type { Connections, ConnectionUse, Query, Session } from '../connections.js'
+import {
+  type Connections,
+  type ConnectionUse,
+  inTurn,
+  type Last,
+  type Opening,
+  type Query,
+  type Session,
+} from '../connections.js'
 import { endedTransaction, isFarewell, lateStatement, noConnection } from '../faults.js'
 import { reasonOf } from './reason.js'
 import { type Begins, spoken } from './source.js'
@@ -28,7 +36,7 @@ export function toolTransactions<Tx>(
   const bounded = <T>(promise: Promise<T>) =>
     within(systemClock, use.statementTimeoutMs, promise, () => lateStatement(use))
 
-  return async <T>(body: (session: Session<Tx>) => Promise<T>): Promise<T> => {
+  return async <T>(body: (session: Session<Tx>) => Promise<T>, { asked }: Opening = { asked: [] }): Promise<T> => {
     const started = signal()
     const finished = signal()
     let isOver = false
@@ -41,7 +49,13 @@ export function toolTransactions<Tx>(
       try {
         const { query } = bound(tx)
         const [row] = await query(opening, [String(use.statementTimeoutMs), String(use.transactionTimeoutMs)])
-        const value = await body({ tx: tx as Tx, query, seal: () => undefined })
+        const opened = await inTurn(query, asked)
+        const leaving: { last?: Last } = {}
+        const last = (last: Last) => {
+          leaving.last = last
+        }
+        const value = await body({ tx: tx as Tx, opened, query, last, seal: () => undefined })
+        leaving.last?.handOn(await inTurn(query, leaving.last.asked))
         said = { value, transaction: String(row?.transaction) }
       } catch (error) {
         thrown = { error }
