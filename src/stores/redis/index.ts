@@ -1,0 +1,3 @@
+/** `hapax/redis`: records in Redis, and a cache of answers in front of another store. */
+export type { IoRedis, NodeRedis, NodeRedisCluster, RedisClient } from './client.js'
+export { type RedisStore, type RedisStoreOptions, redisStore } from './redis-store.js'
