@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { Store } from 'hapax'
 import type { StoreBench, StoreHarness } from 'hapax/conformance'
 import { redisStore } from 'hapax/redis'
-import { Redis } from 'ioredis'
 import { type RedisWire, redisWire } from '../support/redis-wire.js'
 import type { RedisLibrary } from './redis-libraries.js'
 
@@ -15,15 +14,16 @@ export function redisHarness(library: RedisLibrary, port: () => number): StoreHa
       single: 'Redis has no rows of the application to roll back',
       effects: 'an effect in a store that may forget would be forgotten with it',
       inbox: 'an event in a store that may forget would be processed anew',
+      ...(library.way === 'cluster' && { cut: 'a client of a cluster finds its servers by itself, past the wire' }),
     },
     fresh: async () => benchOn(library, port()),
   }
 }
 
-function benchOn(library: RedisLibrary, port: number): StoreBench {
+async function benchOn(library: RedisLibrary, port: number): Promise<StoreBench> {
   const prefix = `case-${randomUUID()}`
-  const pinning = new Redis(port, '127.0.0.1')
   const nodes = new Map<Store, { readonly wire: RedisWire; end(): void }>()
+  const clock = await library.connect(port)
   return {
     async open() {
       const wire = await redisWire(port)
@@ -33,15 +33,13 @@ function benchOn(library: RedisLibrary, port: number): StoreBench {
       nodes.set(store, { wire, end })
       return store
     },
-    async setTime(ms) {
-      await pinning.hset(`{${prefix}}`, 'pinnedAt', ms)
-    },
+    setTime: async (ms) => void (await clock.hset(`{${prefix}}`, 'pinnedAt', String(ms))),
     async dispose() {
       for (const { wire, end } of nodes.values()) {
         end()
         await wire.close()
       }
-      pinning.disconnect()
+      clock.end()
     },
     cut: async (store) => nodes.get(store)?.wire.cut(),
   }

@@ -4,7 +4,7 @@ import { memoryHarness } from './memory-harness.js'
 import { postgresHarness } from './postgres-harness.js'
 import { pgLibrary } from './postgres-libraries.js'
 import { redisHarness } from './redis-harness.js'
-import { ioredis, nodeRedis } from './redis-libraries.js'
+import { ioredis, ioredisCluster, nodeRedis, nodeRedisCluster } from './redis-libraries.js'
 import { simulatedHarness } from './simulated-harness.js'
 import { sqliteHarness } from './sqlite-harness.js'
 
@@ -170,6 +170,10 @@ test.each([ioredis, nodeRedis])('the store of $name skips what the memory store 
   expect(skippedBy(storeConformance(redisHarness(library, () => 0)))).toEqual(
     allowed.memory.filter((name) => !cuttable.has(name)),
   )
+})
+
+test.each([ioredisCluster, nodeRedisCluster])('the store of $name skips what the memory store does', (library) => {
+  expect(skippedBy(storeConformance(redisHarness(library, () => 0)))).toEqual(allowed.memory)
 })
 
 test('the sqlite store skips nothing', () => {

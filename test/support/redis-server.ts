@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import process from 'node:process'
-import { bounded, gate } from './waiting.js'
+import { Redis } from 'ioredis'
+import { bounded, gate, until } from './waiting.js'
 
 /** The program that tests start, and why there may be none. */
 export const redisBinary = process.env.HAPAX_TEST_REDIS
@@ -38,6 +41,30 @@ export async function startRedis(
     async end() {
       child.kill('SIGKILL')
       await bounded(ended.opened, 'Redis to end')
+    },
+  }
+}
+
+/** Two servers that share the slots of a cluster. */
+export async function startRedisCluster(): Promise<TestRedis> {
+  const folder = await mkdtemp(join(tmpdir(), 'hapax-redis-'))
+  const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '5000', '--dir', folder]
+  const start = (name: string) => startRedis([...options, '--cluster-config-file', `${name}.conf`])
+  const [one, other] = await Promise.all([start('one'), start('other')])
+  const [first, second] = [new Redis(one.port), new Redis(other.port)]
+  await first.cluster('ADDSLOTSRANGE', 0, 8191)
+  await second.cluster('ADDSLOTSRANGE', 8192, 16_383)
+  await first.cluster('MEET', '127.0.0.1', other.port)
+  for (const redis of [first, second]) {
+    const state = () => redis.cluster('INFO') as Promise<string>
+    await until(state, (info) => info.includes('cluster_state:ok'), 'the cluster to be one')
+    redis.disconnect()
+  }
+  return {
+    ...one,
+    async end() {
+      await Promise.all([one.end(), other.end()])
+      await rm(folder, { recursive: true })
     },
   }
 }

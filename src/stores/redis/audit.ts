@@ -1,5 +1,5 @@
 import { chained, type Happened } from '../../engine/audit-chain.js'
-import type { Acted, Actor, AuditEntry, AuditHead, AuditStore, Deed } from '../../engine/audit-store.js'
+import type { Acted, Actor, AuditEntry, AuditStore, Deed } from '../../engine/audit-store.js'
 import { type Enacted, enact } from '../../engine/deeds.js'
 import { boundedLimit } from '../../engine/limit.js'
 import type { RecordName } from '../../engine/record.js'
@@ -40,7 +40,7 @@ export function redisAudit(connection: Connection, { root, record }: Keys): Audi
     const [entry] = chained(head, [came.happened], by, now)
     invariant(entry, 'what happened is written down')
     const changes = came.enacted && { version, ...changesOf(came.enacted) }
-    const written = await connection.run(act, keys, { ...seenOf(head, now), ...entryOf(entry), ...changes })
+    const written = await connection.run(act, keys, { hash: head.hash, at: now, ...entryOf(entry), ...changes })
     return written === null ? undefined : { kind: 'done', entries: [entry] }
   }
 
@@ -86,10 +86,6 @@ function happening(deed: Deed, enacted: (deed: Parameters<typeof enact>[1]) => E
       return came.kind === 'refused' ? came : { kind: 'happened', happened: came.happened, enacted: came }
     }
   }
-}
-
-function seenOf({ sequence, hash }: AuditHead, at: number): Given {
-  return { sequence, hash, at }
 }
 
 function entryOf(entry: AuditEntry): Given {

@@ -8,7 +8,7 @@ export const act = script(
   `--[=[ act: does what a person wants, and writes it down, if log and record are as they were seen. Redis has no SHA-256, so
   that the entry was made by whoever asks, out of what it saw.
   KEYS  the root; the record, where there is one
-  ARGV  sequence hash (of the log's end, as it was seen) at entry subject nextSequence nextHash
+  ARGV  hash (of the log's end, as it was seen) at entry subject nextSequence nextHash
         [version (of the record, as it was seen) gone, one field a line; =field and its value, …] [callKind callKey]
   gives 1; nil where either has changed
 ]=]`,
@@ -16,7 +16,6 @@ export const act = script(
   records,
   calls,
   `
-if (redis.call('HGET', root, 'auditSequence') or '0') ~= given.sequence then return nil end
 if (redis.call('HGET', root, 'auditHash') or '') ~= given.hash then return nil end
 if given.version then
   if redis.call('HGET', KEYS[2], 'version') ~= given.version then return nil end
