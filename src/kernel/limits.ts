@@ -226,7 +226,7 @@ export const replayCacheBounds = {
   bytes: 16 * 1024 * 1024,
   /** Most retries come within seconds, and whatever is done to a record by hand holds everywhere after this. */
   maxAgeMs: 5 * second,
-  /** Nobody who has purged a record should have to wait longer. */
+  /** Nobody who has purged a record should have to wait longer. What all nodes share is kept for so long. */
   longestMs: minute,
   /** Larger answers are rare, would drive out many others, and are not what a store is slow at. */
   answerBytes: 64 * 1024,

@@ -45,10 +45,10 @@ export const plantedRedisFaults: readonly PlantedRedisFault[] = [
     to: "record.state == 'failed_retryable'",
   },
   {
-    fault: 'judges by the clock of the caller',
+    fault: 'judges by another clock than the one that is pinned',
     caughtBy: 'a caller whose clock is an hour wrong writes the time of the store',
-    from: "local pinned = redis.call('HGET', root, 'pinnedAt')",
-    to: 'local pinned = false',
+    from: "redis.call('HGET', root, 'pinnedAt') or time()",
+    to: 'time()',
   },
   {
     fault: 'leaves a claim that ended where claims are swept',

@@ -18,7 +18,7 @@ import { listAudit } from './scripts/list-audit.js'
  * The audit log. Redis has no SHA-256, so what is written is made here, of log and record as they were seen, and written
  * only if both still are: whoever comes too late looks again.
  */
-export function redisAudit(connection: Connection, { root, record }: Keys): AuditStore {
+export function redisAudit(connection: Connection, { root, record }: Pick<Keys, 'root' | 'record'>): AuditStore {
   async function seen(name: RecordName | undefined) {
     const keys = name === undefined ? ([root] as const) : record(name)
     const [now, sequence, hash, found] = listOf(await connection.run(audited, keys))
