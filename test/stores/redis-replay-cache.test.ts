@@ -167,25 +167,35 @@ else {
 
     const run = (hapax: Engine<pg.PoolClient>, id = 'pay_1') =>
       hapax.run({ scope: 'acme', key: 'k', policy: hapax.policy({ name: 'payments.create' }) }, async () => ({ id }))
-    const isKept = () =>
+    /** A Redis that takes too long is left alone for a second: then the next retry brings its answer there. */
+    const untilKept = (hapax: Engine<pg.PoolClient>) =>
       until(
-        () => redis.keys('*'),
+        async () => {
+          await run(hapax)
+          return redis.keys('*')
+        },
         ({ length }) => length === 1,
         'the answer to be kept',
       )
 
     test('a replay is served by another node while PostgreSQL is blocked', async () => {
       const { hapaxOf, whileBlocked } = await given()
-      const first = await run(hapaxOf())
-      await isKept()
+      const hapax = hapaxOf()
+      const first = await run(hapax)
+      await untilKept(hapax)
       const other = hapaxOf()
-      expect(await whileBlocked(() => run(other))).toEqual({ ...first, replayed: true })
+      const served = () =>
+        until(
+          () => run(other).catch((error: unknown) => error),
+          (came) => !(came instanceof Error),
+          'a replay',
+        )
+      expect(await whileBlocked(served)).toEqual({ ...first, replayed: true })
     })
 
     test('when Redis has lost everything, or is gone, or hangs, PostgreSQL gives the same', async () => {
       const { hapaxOf } = await given()
       const first = await run(hapaxOf())
-      await isKept()
       await redis.flushall()
       expect(await run(hapaxOf())).toEqual({ ...first, replayed: true })
       const gone = await startRedis()
