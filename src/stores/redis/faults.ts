@@ -40,7 +40,7 @@ const advices: readonly (readonly [RegExp, { readonly code: ErrorCode; readonly 
     { code: 'store_unreachable', say: 'No server answers there. Check host and port.' },
   ],
   [
-    /isn't writeable|client is (closed|offline)|Connection is closed/i,
+    /isn't writeable|client is (closed|offline)|connection is closed|max retries per request/i,
     { code: 'store_unreachable', say: 'The client is not connected.' },
   ],
 ]

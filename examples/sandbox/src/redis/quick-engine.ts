@@ -9,12 +9,14 @@ export async function quickEngine(
   quotas: QuotaOptions,
 ): Promise<Engine<never> | undefined> {
   if (redis?.notificationKeys !== 'redis') return undefined
-  const quick = engine({ store: redisStore({ client: redis.client, prefix: 'sandbox' }), quotas })
-  quick.on('store_failed', ({ step, errorCode }) => console.error(`${errorCode}: Redis failed to ${step}`))
+  const store = redisStore({ client: redis.client, prefix: 'sandbox' })
   try {
-    await quick.open()
+    await store.open()
   } catch (error) {
     throw isHapaxError(error) ? new StartRefused(`${error.message} REDIS_URL leads there.`) : error
   }
+  const quick = engine({ store, quotas })
+  quick.on('store_failed', ({ step, errorCode }) => console.error(`${errorCode}: Redis failed to ${step}`))
+  await quick.open()
   return quick
 }
