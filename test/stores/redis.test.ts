@@ -82,7 +82,9 @@ describe.skipIf(redisBinary === undefined)(
     })
 
     test('says what the grade means, and that it was looked at', async () => {
-      const findings = await redisStore({ client: clientOfTest() }).examine()
+      const client = clientOfTest()
+      const findings = await redisStore({ client, prefix: 'looked-at' }).examine()
+      expect(await client.exists('{looked-at}')).toBe(0)
       expect(findings.map(({ check, level }) => `${check} ${level}`)).toEqual([
         'client ok',
         'layout ok',

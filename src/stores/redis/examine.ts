@@ -1,7 +1,7 @@
 import type { Finding } from '../../engine/finding.js'
 import { HapaxError } from '../../kernel/errors.js'
 import { redisBounds } from '../../kernel/limits.js'
-import type { Connection } from './connection.js'
+import type { Connection, Given } from './connection.js'
 import { listOf, textOf } from './reply.js'
 import { open } from './scripts/open.js'
 
@@ -11,15 +11,19 @@ const layout = '1'
 /** Bytes that are no text in any encoding: a client that takes them for some would spoil every answer. */
 const bytes = Buffer.from([0x00, 0xff, 0x0d, 0x0a, 0xc3, 0x28])
 
-/** Refuses to start on what would break a promise. */
+/** Marks how the keys lie, where there are none yet, and refuses to start on what would break a promise. */
 export async function opened(connection: Connection, root: string): Promise<void> {
-  for (const finding of await examined(connection, root))
+  for (const finding of await looked(connection, root, { layout, bytes }))
     if (finding.level === 'broken') throw new HapaxError(finding.code, finding.says)
 }
 
-/** Looks at the server for whatever a promise depends on. */
-export async function examined(connection: Connection, root: string): Promise<readonly Finding[]> {
-  const [there, echoed, info] = listOf(await connection.run(open, [root], { layout, bytes }))
+/** Looks at the server for whatever a promise depends on, and changes nothing. */
+export function examined(connection: Connection, root: string): Promise<readonly Finding[]> {
+  return looked(connection, root, { bytes })
+}
+
+async function looked(connection: Connection, root: string, given: Given): Promise<readonly Finding[]> {
+  const [there, echoed, info] = listOf(await connection.run(open, [root], given))
   const client = clientFinding(echoed)
   if (client.level === 'broken') return [client]
   const said = textOf(info)
@@ -48,6 +52,7 @@ function clientFinding(echoed: unknown): Finding {
 }
 
 function layoutFinding(there: string): Finding {
+  if (there === '') return { check: 'layout', level: 'ok', says: 'nothing is there yet' }
   if (there === layout) return { check: 'layout', level: 'ok', says: `version ${layout}` }
   const says = `The keys under this prefix are of layout ${there}, and this release knows ${layout}. Update, or choose another prefix.`
   return { check: 'layout', level: 'broken', code: 'store_schema_newer', says }
