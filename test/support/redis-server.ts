@@ -49,12 +49,16 @@ export async function startRedis(
 export async function startRedisCluster(): Promise<TestRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'hapax-redis-'))
   const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '5000', '--dir', folder]
-  const start = (name: string) => startRedis([...options, '--cluster-config-file', `${name}.conf`])
-  const [one, other] = await Promise.all([start('one'), start('other')])
+  // Where a server hears the other one: left to itself it takes a port that may be past the last there is.
+  const bus = await freePort()
+  const [one, other] = await Promise.all([
+    startRedis([...options, '--cluster-config-file', 'one.conf', '--cluster-port', String(await freePort())]),
+    startRedis([...options, '--cluster-config-file', 'other.conf', '--cluster-port', String(bus)]),
+  ])
   const [first, second] = [new Redis(one.port), new Redis(other.port)]
   await first.cluster('ADDSLOTSRANGE', 0, 8191)
   await second.cluster('ADDSLOTSRANGE', 8192, 16_383)
-  await first.cluster('MEET', '127.0.0.1', other.port)
+  await first.cluster('MEET', '127.0.0.1', other.port, bus)
   for (const redis of [first, second]) {
     const state = () => redis.cluster('INFO') as Promise<string>
     await until(state, (info) => info.includes('cluster_state:ok'), 'the cluster to be one')

@@ -4,13 +4,14 @@ import { boundedLimit } from '../../engine/limit.js'
 import { pageOf, wayOf } from '../../engine/listing.js'
 import type { RecordName, StoredRecord } from '../../engine/record.js'
 import type { Store } from '../../engine/store.js'
+import { HapaxError } from '../../kernel/errors.js'
 import { limits, redisBounds, telemetryBounds } from '../../kernel/limits.js'
 import { redisAudit } from './audit.js'
 import { redisCalls } from './calls.js'
 import type { RedisClient } from './client.js'
 import { connectionOf, type Given } from './connection.js'
 import { examined, opened } from './examine.js'
-import { callFields, claimFields, reservationFields, settlementFields } from './given-fields.js'
+import { checkpointFields, claimFields, planFields, reservationFields, settlementFields } from './given-fields.js'
 import { keysOf } from './keys.js'
 import { listOn } from './listing.js'
 import { answerFields, recordIf, recordOf } from './record-fields.js'
@@ -60,9 +61,8 @@ export function redisStore({ client, prefix = 'hapax' }: RedisStoreOptions): Red
 
     reserve: async (reservation) => verdictOf(await on(scripts.reserve, reservation, reservationFields(reservation))),
     renew: (claim, leaseMs) => step(scripts.renew, claim, { ...claimFields(claim), leaseMs }),
-    checkpoint(claim, { call, ...checkpoint }) {
-      return step(scripts.checkpoint, claim, { ...claimFields(claim), ...checkpoint, ...callFields(call) })
-    },
+    checkpoint: (claim, checkpoint) =>
+      step(scripts.checkpoint, claim, { ...claimFields(claim), ...checkpointFields(checkpoint) }),
     async complete(claim, completion) {
       const reply = await on(scripts.complete, claim, { ...claimFields(claim), ...answerFields(completion) })
       if (reply === null) return false
@@ -85,7 +85,7 @@ export function redisStore({ client, prefix = 'hapax' }: RedisStoreOptions): Red
       const given = { operations: operations.join('\n'), limit: boundedLimit(limit, limits.batch), holdMs }
       return recordsOf(await all(scripts.doubts, given))
     },
-    postpone: (name, plan) => step(scripts.postpone, name, { ...plan }),
+    postpone: (name, plan) => step(scripts.postpone, name, planFields(plan)),
     async reap(limit) {
       const [buried, deleted] = listOf(await all(scripts.reap, { limit: boundedLimit(limit, limits.batch) }))
       return { buried: numberOf(buried), deleted: numberOf(deleted) }
@@ -105,6 +105,8 @@ export function redisStore({ client, prefix = 'hapax' }: RedisStoreOptions): Red
       let [keys, bytes] = listOf(await all(scripts.usage, given))
       for (let tries = 0; bytes === undefined && tries < redisBounds.counts; tries++)
         [keys, bytes] = listOf(await all(scripts.usage, given))
+      if (bytes === undefined)
+        throw new HapaxError('store_busy', 'Too many keys of this tenant expire at once. Try again.')
       return { keys: numberOf(keys), bytes: numberOf(bytes) }
     },
     async tenants({ limit, after = '' }) {

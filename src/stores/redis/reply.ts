@@ -8,7 +8,7 @@ export function listOf(reply: Reply | undefined): readonly Reply[] {
   return reply
 }
 
-export function bytesOf(reply: Reply | undefined): Buffer {
+function bytesOf(reply: Reply | undefined): Buffer {
   invariant(Buffer.isBuffer(reply), 'the script gives text, and the client gives it as bytes')
   return reply
 }
