@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { ioredis, nodeRedis } from '../conformance/redis-libraries.js'
+import { whileBlocked } from '../support/blocked-records.js'
 import { onPostgres } from '../support/on-postgres.js'
 import { schemaOfTest } from '../support/postgres-schema.js'
 import { noRedis, redisBinary, startRedis, type TestRedis } from '../support/redis-server.js'
@@ -151,18 +152,8 @@ else {
         })
         return made
       }
-      async function whileBlocked<T>(body: () => Promise<T>): Promise<T> {
-        const rival = await owner.connect()
-        try {
-          await rival.query('BEGIN')
-          await rival.query(`LOCK TABLE ${schema}.records IN ACCESS EXCLUSIVE MODE`)
-          return await body()
-        } finally {
-          await rival.query('ROLLBACK')
-          rival.release()
-        }
-      }
-      return { hapaxOf, whileBlocked, audit: node().store.audit }
+      const blocked = <T>(body: () => Promise<T>) => whileBlocked(owner, schema, body)
+      return { hapaxOf, whileBlocked: blocked, audit: node().store.audit }
     }
 
     const run = (hapax: Engine<pg.PoolClient>, id = 'pay_1') =>
