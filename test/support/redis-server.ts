@@ -58,7 +58,7 @@ export async function startRedisCluster(): Promise<TestRedis> {
   const [first, second] = [new Redis(one.port), new Redis(other.port)]
   await first.cluster('ADDSLOTSRANGE', 0, 8191)
   await second.cluster('ADDSLOTSRANGE', 8192, 16_383)
-  await first.cluster('MEET', '127.0.0.1', other.port, bus)
+  await first.call('CLUSTER', 'MEET', '127.0.0.1', other.port, bus)
   for (const redis of [first, second]) {
     const state = () => redis.cluster('INFO') as Promise<string>
     await until(state, (info) => info.includes('cluster_state:ok'), 'the cluster to be one')
