@@ -9,6 +9,7 @@ const parts = {
   // How a record lies in a row of an SQL database: shared by those that have one.
   'stores/sql': { imports: ['engine'] },
   'stores/postgres': { imports: ['engine', 'stores/sql'], modules: ['buffer', 'crypto'] },
+  'stores/redis': { imports: ['engine'], modules: ['buffer', 'crypto'] },
   'stores/sqlite': {
     imports: ['engine', 'stores/sql'],
     modules: ['libsql', 'crypto', 'fs', 'path', 'url', 'worker_threads'],
@@ -35,12 +36,14 @@ const parts = {
       'commander',
       'crypto',
       'fs',
+      'ioredis',
       'os',
       'path',
       'pg',
       'postgres',
       'process',
       'readline',
+      'redis',
       'stream',
       'url',
       'util',

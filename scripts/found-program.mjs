@@ -20,7 +20,7 @@ export const chromium = {
   names: ['chromium', 'chromium-browser', 'google-chrome'],
 }
 
-/** @type {Program} What BullMQ keeps its jobs in. */
+/** @type {Program} What a store keeps its records in, and BullMQ its jobs. */
 export const redis = {
   title: 'Redis',
   variable: 'HAPAX_TEST_REDIS',

@@ -1,7 +1,7 @@
 /**
  * Which rows of the specification the tests show. A test in `test/acceptance` ends its title with the ids of the
  * rows it shows, and every claimed id needs one that passes. A black-box row of the seeds needs one on the sandbox, on
- * each of its databases, or a reason why not.
+ * each of its databases.
  */
 
 /** A title that names more rows than this shows none of them well. */
@@ -20,10 +20,6 @@ export const blackBoxGroups = /** @type {const} */ ({
  * @property {string} id
  * @property {string} kind how it is to be shown, such as `BB/FI`
  *
- * @typedef {object} Exception a black-box row that the sandbox does not show
- * @property {string} id
- * @property {string} why
- *
  * @typedef {object} Verdict
  * @property {ReadonlyMap<string, readonly TestResult[]>} citations the tests that show each cited id
  * @property {readonly string[]} problems why the run fails, one sentence each
@@ -34,11 +30,10 @@ export const blackBoxGroups = /** @type {const} */ ({
  * @param {object} input
  * @param {readonly Row[]} input.rows
  * @param {readonly string[]} input.claimed
- * @param {readonly Exception[]} input.exceptions
  * @param {readonly TestResult[]} input.tests
  * @returns {Verdict}
  */
-export function judge({ rows, claimed, exceptions, tests }) {
+export function judge({ rows, claimed, tests }) {
   const ids = rows.map(({ id }) => id)
   const known = new Set(ids)
   /** @type {Map<string, TestResult[]>} */
@@ -49,7 +44,7 @@ export function judge({ rows, claimed, exceptions, tests }) {
   const problems = [
     ...tests.flatMap((test) => problemsOf(test, known)),
     ...claimed.flatMap((id) => problemsOfClaim(id, known, citations)),
-    ...problemsOfBlackBox(rows.filter(isBlackBox), exceptions, tests),
+    ...problemsOfBlackBox(rows.filter(isBlackBox), tests),
   ]
   return { citations, problems, totals: totalsOf(ids, citations) }
 }
@@ -99,29 +94,18 @@ function isBlackBox({ id, kind }) {
 
 /**
  * @param {readonly Row[]} rows
- * @param {readonly Exception[]} exceptions
  * @param {readonly TestResult[]} tests
  */
-function problemsOfBlackBox(rows, exceptions, tests) {
-  const groups = Object.values(blackBoxGroups).map((group) => {
+function problemsOfBlackBox(rows, tests) {
+  return Object.values(blackBoxGroups).flatMap((group) => {
     const own = tests.filter((test) => test.groups.includes(group) && test.outcome === 'passed')
-    return { group, shown: new Set(own.flatMap(({ title }) => idsIn(title))) }
-  })
-  const excepted = new Set(exceptions.map(({ id }) => id))
-  const unshown = groups.flatMap(({ group, shown }) => {
-    const missing = rows.filter(({ id }) => !shown.has(id) && !excepted.has(id))
+    const shown = new Set(own.flatMap(({ title }) => idsIn(title)))
+    const missing = rows.filter(({ id }) => !shown.has(id))
     // Without a server nothing of a group runs. That is one thing to mend, and not one for each row.
     if (shown.size === 0 && missing.length > 0)
       return [`no test of "${group}" passed, which ${missing.length} rows need`]
     return missing.map(({ id }) => `${id} is a black-box row and no passing test of "${group}" shows it`)
   })
-  const blackBox = new Set(rows.map(({ id }) => id))
-  const needless = exceptions.flatMap(({ id, why }) => {
-    if (!blackBox.has(id)) return [`not-black-box.txt excepts ${id}, which is no black-box row of the seeds`]
-    if (why === '') return [`not-black-box.txt excepts ${id} and does not say why`]
-    return groups.every(({ shown }) => shown.has(id)) ? [`not-black-box.txt excepts ${id}, which is shown`] : []
-  })
-  return [...unshown, ...needless]
 }
 
 /**

@@ -14,7 +14,6 @@ export function reportAcceptance({ tests }) {
   const { citations, problems, totals } = judge({
     rows: parseRows(read('rows.csv')),
     claimed: parseClaims(read('claimed.txt')),
-    exceptions: parseExceptions(read('not-black-box.txt')),
     tests: tests.filter(({ file }) => file.startsWith('test/acceptance/')),
   })
   for (const [id, places] of [...citations].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))) {
@@ -66,16 +65,4 @@ export function parseClaims(text) {
     .split('\n')
     .map((line) => line.replace(/#.*/, '').trim())
     .filter((line) => line !== '')
-}
-
-/**
- * `id - why not` per line; `#` begins a comment.
- *
- * @param {string} text
- */
-export function parseExceptions(text) {
-  return parseClaims(text).map((line) => {
-    const [id = '', ...why] = line.split(' - ')
-    return { id: id.trim(), why: why.join(' - ').trim() }
-  })
 }

@@ -2,17 +2,21 @@ import type { Command } from 'commander'
 import type { Finding } from '../engine/finding.js'
 import { isHapaxError } from '../kernel/errors.js'
 import { postgresStore } from '../stores/postgres/index.js'
+import { redisStore } from '../stores/redis/index.js'
 import { examineSqlite } from '../stores/sqlite/examine.js'
 import { type Database, databaseArgument, databaseOf, refuseForSqlite } from './database.js'
 import { exitCodes } from './exit.js'
 import { withPostgres } from './postgres.js'
+import { type RedisServer, redisServerOf, withRedis } from './redis.js'
 import { table } from './table.js'
+import { usage } from './usage.js'
 
 const examples = `
 Examples:
   hapax doctor postgres://hapax_serving@db/app                  with the role that serves
   hapax doctor postgres://hapax_serving@db/app --row-security   where the store has rowSecurity: 'scope'
   hapax doctor .data/hapax.db                                   a SQLite file; reads all of it
+  hapax doctor redis://cache:6379 --prefix newsletter           a Redis that keeps records
   hapax doctor postgres://hapax_serving@db/app --json           for a script
 
 Looks at whatever a promise of Hapax depends on, and changes nothing. What is broken, a store refuses to open on;
@@ -23,6 +27,7 @@ Exit codes: 0 nothing is broken, 1 something is, 2 wrong usage.`
 interface DoctorFlags {
   readonly schema?: string
   readonly rowSecurity?: boolean
+  readonly prefix?: string
   readonly json?: boolean
 }
 
@@ -31,22 +36,31 @@ export function addDoctor(program: Command): void {
   program
     .command('doctor')
     .description('look at a database for whatever would break a promise')
-    .argument('<database>', databaseArgument)
+    .argument('<database>', `${databaseArgument}, or redis://<host>:<port>`)
     .option('--schema <name>', 'the schema in PostgreSQL (default: hapax)')
     .option('--row-security', 'expect row security by scope, in PostgreSQL')
+    .option('--prefix <name>', 'what keys begin with in Redis (default: hapax)')
     .option('--json', 'print one JSON object instead of a table')
     .addHelpText('after', examples)
     .action(async (given: string, flags: DoctorFlags) => {
-      const database = databaseOf(given)
+      const database = examinable(given)
       const findings = await examined(database, flags)
-      const name = database.kind === 'postgres' ? database.label : database.path
+      const name = database.kind === 'sqlite' ? database.path : database.label
       console.log(flags.json ? asJson(name, findings) : asText(name, findings))
       if (count(findings, 'broken') > 0) process.exitCode = exitCodes.failed
     })
 }
 
+/** A Redis is looked at by this command alone: all others are about what commits. */
+type Examinable = Database | ({ readonly kind: 'redis' } & RedisServer)
+
+function examinable(given: string): Examinable {
+  const redis = redisServerOf(given)
+  return redis === undefined ? databaseOf(given) : { kind: 'redis', ...redis }
+}
+
 /** A database that cannot be looked at is a finding too. A database that was named wrongly is not. */
-async function examined(database: Database, flags: DoctorFlags): Promise<readonly Finding[]> {
+async function examined(database: Examinable, flags: DoctorFlags): Promise<readonly Finding[]> {
   try {
     return await examine(database, flags)
   } catch (error) {
@@ -55,8 +69,13 @@ async function examined(database: Database, flags: DoctorFlags): Promise<readonl
   }
 }
 
-async function examine(database: Database, { schema, rowSecurity }: DoctorFlags): Promise<readonly Finding[]> {
+async function examine(database: Examinable, flags: DoctorFlags): Promise<readonly Finding[]> {
+  const { schema, rowSecurity, prefix } = flags
+  if (prefix !== undefined && database.kind !== 'redis') throw usage('Only a Redis knows --prefix. Leave it out.')
   switch (database.kind) {
+    case 'redis':
+      if (schema !== undefined || rowSecurity) throw usage('A Redis knows neither --schema nor --row-security.')
+      return withRedis(database, (client) => redisStore({ client, ...(prefix !== undefined && { prefix }) }).examine())
     case 'sqlite':
       refuseForSqlite('--schema', schema)
       refuseForSqlite('--row-security', rowSecurity)

@@ -5,6 +5,7 @@ import { connectionsOf, type PostgresClient } from '../stores/postgres/client.js
 import { storeError } from '../stores/postgres/faults.js'
 import type { PgPool, PostgresJs } from '../stores/postgres/index.js'
 import type { PostgresDatabase } from './database.js'
+import { installed } from './installed.js'
 
 /**
  * Uses a PostgreSQL with whichever driver is installed. The connection is made first and within a bound, so that
@@ -59,16 +60,6 @@ type PostgresJsFactory = (
   url: string,
   options: object,
 ) => PostgresJs & { end(options: { timeout: number }): Promise<void> }
-
-/** `undefined` when the package is not there; one that is there and cannot be loaded is said to be so. */
-async function installed<Module>(load: () => Promise<unknown>): Promise<Module | undefined> {
-  try {
-    return (await load()) as Module
-  } catch (error) {
-    if ((error as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND') return undefined
-    throw error
-  }
-}
 
 function noDriver(): never {
   throw new HapaxError('store_unreachable', 'No driver for PostgreSQL is installed. Run: npm install pg (or postgres)')

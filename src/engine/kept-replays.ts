@@ -63,8 +63,9 @@ function keptReplays({ bytes, maxAgeMs, shared: behind }: Checked, clock: Clock)
       const now = clock.elapsed()
       const leftMs = until - now
       if (leftMs <= 0) return
-      recent.keep(replay, Math.min(askedAt + maxAgeMs - now, leftMs))
-      shared?.keep(replay, leftMs)
+      const agedMs = now - askedAt
+      recent.keep(replay, Math.min(maxAgeMs - agedMs, leftMs))
+      shared?.keep(replay, leftMs, agedMs)
     },
   }
 }

@@ -88,7 +88,7 @@ function fits(record: StoredRecord, query: ListQuery): boolean {
 }
 
 /** Where the thing is that a request has made, as its answer said. */
-export function resourceOf({ answer }: StoredRecord): string | undefined {
+export function resourceOf({ answer }: Pick<StoredRecord, 'answer'>): string | undefined {
   return answer?.headers.find(([name]) => name.toLowerCase() === 'location')?.[1]
 }
 

@@ -22,16 +22,19 @@ export interface CachedReplay {
  */
 export interface ReplayCache {
   find(name: RecordName): Awaitable<CachedReplay | undefined>
-  /** Keeps it for `forMs` from now on, or for less. A generation that has come later is not overwritten. */
-  keep(replay: KeptReplay, forMs: number): Awaitable<void>
+  /**
+   * Keeps it for `forMs` from now on, or for less. A generation that has come later is not overwritten. The store was asked for
+   * it `agedMs` ago, and somebody may have changed it since: whoever bounds the age of what it keeps counts from there.
+   */
+  keep(replay: KeptReplay, forMs: number, agedMs: number): Awaitable<void>
 }
 
 export interface ReplayCacheOptions {
   /** How much of its memory this process gives to recent answers. Default 16 MiB; 0 keeps none here. */
   readonly bytes?: number
   /**
-   * How old what is kept here may get. What an operator does to a completed record holds everywhere after so long. Default
-   * `'5s'`, at most `'1m'`.
+   * How old what is kept here may get. What an operator does to a completed record holds everywhere after so long, or after
+   * what a shared cache says. Default `'5s'`, at most `'1m'`.
    */
   readonly maxAge?: Duration
   /** What all nodes share, and is asked before the store: `redisReplayCache({ client })` from `hapax/redis`. */

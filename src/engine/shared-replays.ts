@@ -9,7 +9,7 @@ export interface SharedReplays {
   /** Never rejects. Whoever asks for the same while it is asked gets the same answer. */
   find(name: RecordName): Promise<CachedReplay | undefined> | undefined
   /** Nobody waits for it. */
-  keep(replay: KeptReplay, forMs: number): void
+  keep(replay: KeptReplay, forMs: number, agedMs: number): void
 }
 
 /**
@@ -34,9 +34,9 @@ export function sharedReplays(cache: ReplayCache, clock: Clock): SharedReplays {
     }
   }
 
-  async function write(replay: KeptReplay, forMs: number): Promise<void> {
+  async function write(replay: KeptReplay, forMs: number, agedMs: number): Promise<void> {
     writing++
-    await bounded(() => cache.keep(replay, forMs))
+    await bounded(() => cache.keep(replay, forMs, agedMs))
     writing--
   }
 
@@ -51,8 +51,8 @@ export function sharedReplays(cache: ReplayCache, clock: Clock): SharedReplays {
       void found.then(() => asked.delete(address))
       return found
     },
-    keep(replay, forMs) {
-      if (!isResting() && writing < replayCacheBounds.writes) void write(replay, forMs)
+    keep(replay, forMs, agedMs) {
+      if (!isResting() && writing < replayCacheBounds.writes) void write(replay, forMs, agedMs)
     },
   }
 }

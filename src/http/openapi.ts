@@ -34,12 +34,15 @@ export interface OpenApiFragment {
 
 /**
  * The active policy as OpenAPI 3.1, to be merged into the description of an API: put its components beside your own, and
- * what stands under `components.pathItems` into your operations.
+ * what stands under `components.pathItems` into your operations. Several engines, say one on PostgreSQL and one on Redis, are
+ * described together, so that their names do not clash.
  *
  * @example
  * app.get('/idempotency/openapi', () => openApiOf(hapax))
  */
-export function openApiOf<Tx>(hapax: Engine<Tx>): OpenApiFragment {
+export function openApiOf<Txs extends readonly unknown[]>(
+  ...engines: { readonly [I in keyof Txs]: Engine<Txs[I]> }
+): OpenApiFragment {
   const made: Made = {
     parameters: components('parameters'),
     headers: components('headers'),
@@ -47,7 +50,7 @@ export function openApiOf<Tx>(hapax: Engine<Tx>): OpenApiFragment {
     responses: components('responses'),
   }
   const pathItems = components<Record<string, OpenApiOperation>>('pathItems')
-  for (const { contract, profile } of guardedBy(hapax)) {
+  for (const { contract, profile } of engines.flatMap((hapax) => guardedBy(hapax))) {
     const { statuses, errors, ...policy } = contract
     const operation = {
       parameters: parametersOf(made, contract),

@@ -208,13 +208,25 @@ export const postgresBounds = {
   silenceMs: second,
 } as const
 
+/** Redis. */
+export const redisBounds = {
+  /** The first whose scripts may read the clock and write. */
+  oldestVersion: 7,
+  /** Records that one script looks at for a list, and keys that it counts out: a few milliseconds in which nobody else is served. */
+  stretch: 500,
+  /** How often a person's deed is tried anew while others write to the same log. */
+  deeds: 100,
+  /** Batches of expired keys that are counted out before a tenant is counted as it stands. */
+  counts: 1_000,
+} as const
+
 /** Answers that are given again without asking the store. */
 export const replayCacheBounds = {
   /** Some ten thousand answers of a usual size; a process has a hundred times as much. */
   bytes: 16 * 1024 * 1024,
   /** Most retries come within seconds, and whatever is done to a record by hand holds everywhere after this. */
   maxAgeMs: 5 * second,
-  /** Nobody who has purged a record should have to wait longer. */
+  /** Nobody who has purged a record should have to wait longer. What all nodes share is kept for so long. */
   longestMs: minute,
   /** Larger answers are rare, would drive out many others, and are not what a store is slow at. */
   answerBytes: 64 * 1024,

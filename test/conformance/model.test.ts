@@ -2,13 +2,16 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { type Claim, nextState, type Store, type StoredRecord } from 'hapax'
 import type { StoreBench, StoreHarness } from 'hapax/conformance'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { isExpired } from '../../dist/engine/transitions.js'
+import { noRedis, redisBinary, startRedis } from '../support/redis-server.js'
 import { memoryHarness } from './memory-harness.js'
 import { aStep, callOf, type History, happeningsOf, type ModelStep, names, type Standing } from './model-steps.js'
 import { postgresHarness } from './postgres-harness.js'
 import { pgLibrary, postgresJs } from './postgres-libraries.js'
 import { direct } from './postgres-ways.js'
+import { redisHarness } from './redis-harness.js'
+import { ioredis } from './redis-libraries.js'
 import { simulatedHarness } from './simulated-harness.js'
 import { sqliteHarness } from './sqlite-harness.js'
 
@@ -53,6 +56,19 @@ else
     await fc.assert(
       fc.asyncProperty(histories, (steps) => playTogether([memoryHarness, harness], steps)),
       { numRuns: 15 },
+    )
+  })
+
+const redisTitle = 'the redis store says and holds at every step what the memory store does'
+if (redisBinary === undefined) test.skip(`${redisTitle} (skipped: ${noRedis})`, () => {})
+else
+  test(redisTitle, { timeout: 120_000 }, async () => {
+    const server = await startRedis()
+    onTestFinished(() => server.end())
+    const harness = redisHarness(ioredis, () => server.port)
+    await fc.assert(
+      fc.asyncProperty(histories, (steps) => playTogether([memoryHarness, harness], steps)),
+      { numRuns: 100 },
     )
   })
 

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest'
 import { memoryHarness } from './memory-harness.js'
 import { postgresHarness } from './postgres-harness.js'
 import { pgLibrary } from './postgres-libraries.js'
+import { redisHarness } from './redis-harness.js'
+import { ioredis, ioredisCluster, nodeRedis, nodeRedisCluster } from './redis-libraries.js'
 import { simulatedHarness } from './simulated-harness.js'
 import { sqliteHarness } from './sqlite-harness.js'
 
@@ -159,6 +161,19 @@ const allowed = {
 
 test('the memory store skips what it is allowed to skip, and nothing else', () => {
   expect(skippedBy(storeConformance(memoryHarness))).toEqual(allowed.memory)
+})
+
+test.each([ioredis, nodeRedis])('the store of $name skips what the memory store does, and can be cut', (library) => {
+  const faults = storeConformance(memoryHarness).filter(({ subject }) => subject === 'faults')
+  const cuttable = new Set(faults.map(({ name }) => name))
+  expect(cuttable.size).toBe(5)
+  expect(skippedBy(storeConformance(redisHarness(library, () => 0)))).toEqual(
+    allowed.memory.filter((name) => !cuttable.has(name)),
+  )
+})
+
+test.each([ioredisCluster, nodeRedisCluster])('the store of $name skips what the memory store does', (library) => {
+  expect(skippedBy(storeConformance(redisHarness(library, () => 0)))).toEqual(allowed.memory)
 })
 
 test('the sqlite store skips nothing', () => {

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { noServer, serverUrl } from '../support/on-postgres.js'
+import { noRedis, redisBinary, startRedis, type TestRedis } from '../support/redis-server.js'
 
 /**
  * Every program in README and docs runs as a reader would paste it: in a process of its own, in a directory outside of
@@ -22,7 +23,7 @@ const database = `docs_${process.pid}`
 
 /** What a reader has installed beside `hapax`. */
 const installed = [
-  ...['libsql', 'pg', 'fastify', 'express', 'rate-limiter-flexible', '@fastify/cors'],
+  ...['libsql', 'pg', 'ioredis', 'redis', 'fastify', 'express', 'rate-limiter-flexible', '@fastify/cors'],
   ...['axios', 'ky', 'pino', '@opentelemetry/api'],
   ...['kysely', 'drizzle-orm', 'knex', 'typeorm', '@electric-sql/pglite'],
   ...['@types/node', '@types/pg', '@types/express'],
@@ -38,10 +39,14 @@ interface Program {
 const pages = ['README.md', 'examples/sandbox/README.md', ...pagesUnder('docs')]
 const programs = pages.flatMap(programsOf)
 const wantPostgres = programs.filter(({ text }) => text.includes('DATABASE_URL'))
-const runnable = serverUrl === undefined ? programs.filter((program) => !wantPostgres.includes(program)) : programs
+const wantRedis = programs.filter(({ text }) => text.includes('REDIS_URL'))
+const lacking = [...(serverUrl === undefined ? wantPostgres : []), ...(redisBinary === undefined ? wantRedis : [])]
+const runnable = programs.filter((program) => !lacking.includes(program))
+let redis: TestRedis | undefined
 
 beforeAll(async () => {
   await onServer(`CREATE DATABASE ${database}`)
+  if (redisBinary !== undefined) redis = await startRedis()
   const modules = join(workplace, 'node_modules')
   for (const owner of ['@types', '@fastify', '@electric-sql', '@opentelemetry'])
     mkdirSync(join(modules, owner), { recursive: true })
@@ -55,6 +60,7 @@ beforeAll(async () => {
 afterAll(async () => {
   rmSync(workplace, { recursive: true, force: true })
   await onServer(`DROP DATABASE ${database}`)
+  await redis?.end()
 })
 
 describe('a program in the docs', () => {
@@ -71,7 +77,7 @@ describe('a program in the docs', () => {
       const { stdout } = await run(runtime, [program.file], {
         cwd: program.directory,
         timeout: 60_000,
-        env: { ...process.env, DATABASE_URL: databaseUrl() },
+        env: { ...process.env, DATABASE_URL: databaseUrl(), REDIS_URL: redis?.url },
       })
       const promised = [...program.text.matchAll(/\/\/ prints: (.*)$/gm)].map(([, line]) => line)
       if (promised.length > 0) expect(stdout.trimEnd().split('\n')).toEqual(promised)
@@ -81,6 +87,10 @@ describe('a program in the docs', () => {
 
   if (serverUrl === undefined) {
     test.skip.each(wantPostgres.map(({ title }) => title))(`works when pasted: %s (skipped: ${noServer})`, () => {})
+  }
+  if (redisBinary === undefined) {
+    const alone = wantRedis.filter((program) => serverUrl !== undefined || !wantPostgres.includes(program))
+    test.skip.each(alone.map(({ title }) => title))(`works when pasted: %s (skipped: ${noRedis})`, () => {})
   }
 
   test('passes the type checker', async () => {

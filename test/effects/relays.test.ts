@@ -1,7 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -9,6 +8,7 @@ import { Queue, Worker } from 'bullmq'
 import { bullmqRelay, effects, effectWorker, httpRelay, type LogEntry, type Relay } from 'hapax'
 import { sqliteStore } from 'hapax/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { freePort, noRedis, redisBinary, startRedis } from '../support/redis-server.js'
 import { bounded, gate } from '../support/waiting.js'
 import { kind, provider, writeEffects } from './given.js'
 
@@ -91,12 +91,12 @@ describe('an endpoint in another process', () => {
   })
 })
 
-const redis = process.env.HAPAX_TEST_REDIS
-
-test.skipIf(redis === undefined)(
-  `a job of BullMQ is an effect that is carried out, once${redis === undefined ? ' (skipped: HAPAX_TEST_REDIS names no redis-server)' : ''}`,
+test.skipIf(redisBinary === undefined)(
+  `a job of BullMQ is an effect that is carried out, once${redisBinary === undefined ? ` (skipped: ${noRedis})` : ''}`,
   async () => {
-    const connection = await redisOfTest(redis ?? '')
+    const server = await startRedis()
+    onTestFinished(() => server.end())
+    const connection = { host: '127.0.0.1', port: server.port, maxRetriesPerRequest: null }
     const { store, keys, workerOf } = await outbox()
     const queue = new Queue('effects', { connection })
     const worker = workerOf(bullmqRelay(queue))
@@ -116,28 +116,3 @@ test.skipIf(redis === undefined)(
     expect(await store.effects.find(id)).toMatchObject({ state: 'done' })
   },
 )
-
-/** A Redis of its own, that keeps nothing and ends with the test. */
-async function redisOfTest(binary: string) {
-  const port = await freePort()
-  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
-  const child: ChildProcess = spawn(binary, options, { stdio: ['ignore', 'pipe', 'inherit'], cwd: tmpdir() })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const ready = gate()
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    if (/ready to accept connections/i.test(text)) ready.open()
-  })
-  await bounded(ready.opened, 'Redis to start')
-  return { host: '127.0.0.1', port, maxRetriesPerRequest: null }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' ? (address?.port ?? 0) : 0))
-    })
-  })
-}

@@ -339,7 +339,7 @@ describe('a shared cache', () => {
     }
     const shared: ReplayCache = {
       find: (name) => through('find', () => inner.find(name)),
-      keep: (replay, forMs) => through('keep', () => inner.keep(replay, forMs)),
+      keep: (replay, ...bounds) => through('keep', () => inner.keep(replay, ...bounds)),
     }
     const given = bench(undefined, { replayCache: { shared } })
     inner = recentReplays(given.clock, 1_000_000)

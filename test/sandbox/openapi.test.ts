@@ -198,7 +198,7 @@ async function routesOfFastify(): Promise<string[]> {
   addRoutes(app, opened)
   await app.ready()
   await app.close()
-  await closeSandbox(opened, undefined)
+  await closeSandbox(opened, [])
   // What operators use describes itself, at /admin/openapi.json.
   const ours = registered.filter(({ url }) => !url.startsWith('/admin'))
   const served = ours.filter(({ handler, onRequest }) => onRequest === undefined || handler !== onRequest)

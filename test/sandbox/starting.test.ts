@@ -42,6 +42,8 @@ test.concurrent('a setting that makes no sense is refused by its name', async ()
     SANDBOX_FIRST_SENT: ['1'],
     SANDBOX_PAYMENTS_PROFILE: ['stripe'],
     SANDBOX_BANK_COMPARES: ['signature'],
+    SANDBOX_NOTIFICATION_KEYS: ['memory'],
+    SANDBOX_SHARED_REPLAYS: ['on'],
   })) {
     for (const value of values) expect(() => settingsFrom({ [name]: value })).toThrow(`${name} is "${value}"; give`)
   }
@@ -64,6 +66,7 @@ test.concurrent('what is not set, or set to nothing, has its default', () => {
     paymentsProfile: 'ietf',
     bankCompares: 'fields',
     replayCache: { maxAge: '5s' },
+    redis: { url: undefined, notificationKeys: 'database', sharedReplays: 'off' },
     providersUrl: undefined,
     webhookSecrets: {
       airtm: 'whsec_c2FuZGJveC1haXJ0bS13ZWJob29rLXNlY3JldA==',
@@ -72,6 +75,17 @@ test.concurrent('what is not set, or set to nothing, has its default', () => {
   }
   expect(settingsFrom({})).toEqual(defaults)
   expect(settingsFrom({ PORT: '', HOST: '', HAPAX_DATA_DIR: '', DATABASE_URL: '' })).toEqual(defaults)
+})
+
+test.concurrent('who keeps something in Redis has to say where that is, and that it is there', async () => {
+  for (const uses of [{ SANDBOX_NOTIFICATION_KEYS: 'redis' }, { SANDBOX_SHARED_REPLAYS: 'redis' }]) {
+    expect(() => settingsFrom(uses)).toThrow('REDIS_URL is not given; give redis://')
+    expect(() => settingsFrom({ ...uses, REDIS_URL: 'http://secret@here' })).toThrow(
+      'REDIS_URL is no such address; give',
+    )
+  }
+  const gone = { SANDBOX_NOTIFICATION_KEYS: 'redis', REDIS_URL: 'redis://127.0.0.1:1' }
+  expect(await refusedStart(gone)).toEqual(refusal('REDIS_URL leads there'))
 })
 
 test.concurrent('a port that is taken is refused, and the answer is named', async () => {

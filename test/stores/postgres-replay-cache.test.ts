@@ -1,6 +1,7 @@
 import { type Engine, type EngineOptions, engine } from 'hapax'
 import type pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { whileBlocked } from '../support/blocked-records.js'
 import { onPostgres } from '../support/on-postgres.js'
 import { connectionsOfTest, schemaOfTest } from '../support/postgres-schema.js'
 
@@ -13,19 +14,8 @@ onPostgres('the replay cache in front of PostgreSQL', (url) => {
       onTestFinished(() => made.close())
       return made
     }
-    /** Nobody reads or writes a record meanwhile. */
-    async function whileBlocked<T>(body: () => Promise<T>): Promise<T> {
-      const rival = await owner.connect()
-      try {
-        await rival.query('BEGIN')
-        await rival.query(`LOCK TABLE ${schema}.records IN ACCESS EXCLUSIVE MODE`)
-        return await body()
-      } finally {
-        await rival.query('ROLLBACK')
-        rival.release()
-      }
-    }
-    return { hapax: hapaxOf(), another: hapaxOf, whileBlocked }
+    const blocked = <T>(body: () => Promise<T>) => whileBlocked(owner, schema, body)
+    return { hapax: hapaxOf(), another: hapaxOf, whileBlocked: blocked }
   }
 
   type Hapax = Engine<pg.PoolClient>

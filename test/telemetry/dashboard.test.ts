@@ -83,5 +83,5 @@ test('the metrics are told to nobody who asks from another machine', async () =>
   for (const elsewhere of ['192.0.2.7', '::ffff:192.0.2.7', '2001:db8::127.0.0.1', '10.127.0.1'])
     expect((await ask(elsewhere)).json(), elsewhere).toMatchObject({ status: 403, code: 'loopback_only' })
   await app.close()
-  await closeSandbox(sandbox, undefined)
+  await closeSandbox(sandbox, [])
 })

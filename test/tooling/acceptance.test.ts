@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { blackBoxGroups, idsIn, judge } from '../../scripts/acceptance/judge.mjs'
-import { parseClaims, parseExceptions, parseRows } from '../../scripts/acceptance/report.mjs'
+import { parseClaims, parseRows } from '../../scripts/acceptance/report.mjs'
 
 const rows = ['S1-001', 'S1-002', 'S2-001', 'S2-002', 'R-1'].map((id) => ({ id, kind: 'WB' }))
 
@@ -16,7 +16,7 @@ const shown = (title: string, outcome: Outcome = 'passed', groups: readonly stri
 })
 
 const judged = (tests: readonly ReturnType<typeof shown>[], claimed: readonly string[] = []) =>
-  judge({ rows, claimed, exceptions: [], tests })
+  judge({ rows, claimed, tests })
 
 describe('a run passes', () => {
   test('when every claimed id has a passing test, and says where', () => {
@@ -75,8 +75,7 @@ describe('a black-box row of the seeds', () => {
   const kinds = { 'S0-01': 'BB', 'S1-001': 'DOC/BB', 'S2-001': 'WB', 'R-1': 'BB' }
   const seeds = Object.entries(kinds).map(([id, kind]) => ({ id, kind }))
   const inGroup = (group: string, title: string, outcome: Outcome = 'passed') => shown(title, outcome, [group, 'a key'])
-  const problemsOf = (tests: readonly ReturnType<typeof shown>[], exceptions = '') =>
-    judge({ rows: seeds, claimed: [], exceptions: parseExceptions(exceptions), tests }).problems
+  const problemsOf = (tests: readonly ReturnType<typeof shown>[]) => judge({ rows: seeds, claimed: [], tests }).problems
 
   const both = [inGroup(embedded, 'a [S0-01 S1-001]'), inGroup(postgres, 'a [S0-01 S1-001]')]
   const first = [inGroup(embedded, 'a [S0-01]'), inGroup(postgres, 'a [S0-01]')]
@@ -92,19 +91,6 @@ describe('a black-box row of the seeds', () => {
     expect(problemsOf([...onlyEmbedded, inGroup(postgres, 'b [S1-001]', 'failed')])).toEqual(missing)
     expect(problemsOf([...onlyEmbedded, inGroup('on PostgreSQL', 'b [S1-001]')])).toEqual(missing)
     expect(problemsOf([...first, shown('b [S1-001]')])).toHaveLength(2)
-  })
-
-  test('may be excepted with a reason', () => {
-    expect(problemsOf(first, '# options\nS1-001 - needs Redis - which no store is\n')).toEqual([])
-    expect(problemsOf(first, 'S1-001\n')).toEqual(['not-black-box.txt excepts S1-001 and does not say why'])
-  })
-
-  test('is not excepted if it is shown; and what is no such row is none', () => {
-    expect(problemsOf(both, 'S1-001 - needs Redis')).toEqual(['not-black-box.txt excepts S1-001, which is shown'])
-    for (const id of ['S2-001', 'R-1', 'S9-001'])
-      expect(problemsOf(both, `${id} - needs Redis`)).toEqual([
-        `not-black-box.txt excepts ${id}, which is no black-box row of the seeds`,
-      ])
   })
 
   test('is one of many when nothing of a group has run, and that is said once', () => {
@@ -130,12 +116,6 @@ test('only brackets at the end of a title cite', () => {
 
 test('claims are one per line, with comments', () => {
   expect(parseClaims('# keys\nS1-001\n\nS1-002 # shown twice\n')).toEqual(['S1-001', 'S1-002'])
-})
-
-test('an exception is an id and its reason, which may hold a dash', () => {
-  expect(parseExceptions('# none\nS1-001 - a reason - and more # aside\n')).toEqual([
-    { id: 'S1-001', why: 'a reason - and more' },
-  ])
 })
 
 test('all 519 rows are committed, each with its own id and a kind', () => {

@@ -7,11 +7,16 @@ import { seedUsers } from './money/users.js'
 import { outboxOf } from './outbox.js'
 import { type Partners, partnersAt } from './partners/partners.js'
 import { patienceOf } from './partners/patience.js'
+import { quickEngine } from './redis/quick-engine.js'
+import { redisAt } from './redis/redis.js'
+import { sharedIn } from './redis/shared-replays.js'
 import type { DatabaseSettings, Settings } from './settings.js'
 
 /** What the routes are given. */
 export interface Sandbox extends Omit<Settings, 'port' | 'host' | 'database' | 'quotas'> {
   readonly hapax: Engine<Transaction>
+  /** What guards the routes whose keys may be forgotten; `undefined` where none may. */
+  readonly quick: Engine<never> | undefined
   readonly database: Database
   /** What watches over the engine. */
   readonly telemetry: Telemetry
@@ -26,32 +31,38 @@ export async function openSandbox({ database: where, ...rest }: Settings): Promi
   const outbox = partners === undefined ? {} : { effects: outboxOf(database, partners, rest) }
   const { newKeysPerSecond, activeKeys } = rest.quotas
   const quotas = { newKeys: { most: newKeysPerSecond, per: '1s' }, activeKeys } as const
-  const hapax = engine({ store: database.store, quotas, replayCache: rest.replayCache, ...outbox })
+  const redis = redisAt(rest.redis)
+  const replayCache = sharedIn(redis, rest.replayCache)
+  const hapax = engine({ store: database.store, quotas, replayCache, ...outbox })
   // Whoever asked is told to retry; why, is for us.
   hapax.on('store_failed', ({ step, errorCode }) => console.error(`${errorCode}: the database failed to ${step}`))
   const watch = telemetry({ hapax, every: '2s' })
   await hapax.open()
+  const quick = await quickEngine(redis, quotas)
   await seedUsers(database)
-  return { hapax, database, telemetry: watch, partners, ...rest }
+  const held = { ...database, end: () => Promise.all([database.end(), redis?.end()]).then(() => {}) }
+  return { hapax, quick, database: held, telemetry: watch, partners, ...rest }
 }
 
 /**
  * Starts what finishes requests that nobody comes back for, once every operation is known. Where nobody is asked for
  * anything there is nothing that could be left half-done.
  */
-export function startSandboxWorkers(sandbox: Sandbox): Workers | undefined {
-  const { hapax, partners } = sandbox
-  return partners === undefined ? undefined : startWorkers({ hapax, effects: { lease: patienceOf(sandbox).lease } })
+export function startSandboxWorkers(sandbox: Sandbox): readonly Workers[] {
+  const { hapax, quick, partners } = sandbox
+  if (partners === undefined) return []
+  const usual = startWorkers({ hapax, effects: { lease: patienceOf(sandbox).lease } })
+  return quick === undefined ? [usual] : [usual, startWorkers({ hapax: quick })]
 }
 
 /** Lets what runs in the background and what is guarded finish, within the bounds of both. */
 export async function closeSandbox(
-  { hapax, database, telemetry }: Sandbox,
-  workers: Workers | undefined,
+  { hapax, quick, database, telemetry }: Sandbox,
+  workers: readonly Workers[],
 ): Promise<void> {
-  await workers?.stop()
+  await Promise.all(workers.map((each) => each.stop()))
   await telemetry.stop()
-  await hapax.close()
+  await Promise.all([hapax.close(), quick?.close()])
   await database.end()
 }
 

@@ -22,6 +22,8 @@ export interface Settings {
   readonly bankCompares: 'fields' | 'digest'
   /** For how long a node gives an answer again without asking its database. */
   readonly replayCache: 'off' | { readonly maxAge: `${number}s` }
+  /** Where the keys of notifications are kept, and what all nodes share of recent answers. */
+  readonly redis: RedisSettings
   /** Where the simulated providers are; `undefined` where there are none. */
   readonly providersUrl: string | undefined
   /** What the partners sign their webhooks with. */
@@ -31,6 +33,14 @@ export interface Settings {
 export type DatabaseSettings =
   | { readonly kind: 'sqlite'; readonly dataDir: string }
   | { readonly kind: 'postgres'; readonly url: string }
+
+export interface RedisSettings {
+  /** `undefined` where nothing is kept there. */
+  readonly url: string | undefined
+  /** A notification that is sent twice is a nuisance and no loss, so that its key may lie where one may be forgotten. */
+  readonly notificationKeys: 'database' | 'redis'
+  readonly sharedReplays: 'off' | 'redis'
+}
 
 /** A reason not to start. Its message is shown alone on a line and says what to do. */
 export class StartRefused extends Error {}
@@ -66,6 +76,10 @@ export function settingsFrom(environment: Readonly<Record<string, string | undef
     paymentsProfile: oneOf('SANDBOX_PAYMENTS_PROFILE', 'ietf', 'boundary'),
     bankCompares: oneOf('SANDBOX_BANK_COMPARES', 'fields', 'digest'),
     replayCache: replayCacheFrom(wholeNumber('SANDBOX_REPLAY_SECONDS', 5, 0, 60)),
+    redis: redisFrom(text('REDIS_URL', ''), {
+      notificationKeys: oneOf('SANDBOX_NOTIFICATION_KEYS', 'database', 'redis'),
+      sharedReplays: oneOf('SANDBOX_SHARED_REPLAYS', 'off', 'redis'),
+    }),
     providersUrl: providersUrlFrom(text('HAPAX_PROVIDERS_URL', '')),
     webhookSecrets: {
       airtm: text('AIRTM_WEBHOOK_SECRET', 'whsec_c2FuZGJveC1haXJ0bS13ZWJob29rLXNlY3JldA=='),
@@ -78,6 +92,16 @@ function replayCacheFrom(seconds: number): Settings['replayCache'] {
   return seconds === 0 ? 'off' : { maxAge: `${seconds}s` }
 }
 
+/** A URL holds a password, so that nothing of it is shown. */
+function redisFrom(url: string, uses: Omit<RedisSettings, 'url'>): RedisSettings {
+  const isUsed = uses.notificationKeys === 'redis' || uses.sharedReplays === 'redis'
+  if (!isUsed) return { ...uses, url: undefined }
+  if (URL.canParse(url) && /^rediss?:$/.test(new URL(url).protocol)) return { ...uses, url }
+  throw new StartRefused(
+    `REDIS_URL is ${url === '' ? 'not given' : 'no such address'}; give redis://user:password@host:port, or keep nothing in Redis.`,
+  )
+}
+
 function providersUrlFrom(url: string): string | undefined {
   if (url === '') return undefined
   if (URL.canParse(url) && new URL(url).protocol === 'http:') return url
@@ -86,7 +110,7 @@ function providersUrlFrom(url: string): string | undefined {
   )
 }
 
-/** A URL holds a password, so that nothing of it but its scheme is shown. */
+/** Nothing of it but its scheme is shown, either. */
 function databaseFrom(url: string, dataDir: string): DatabaseSettings {
   if (url === '') return { kind: 'sqlite', dataDir }
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase()

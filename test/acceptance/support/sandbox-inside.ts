@@ -34,7 +34,7 @@ export async function sandboxInside(
   const app = webApp()
   onTestFinished(async () => {
     await app.close()
-    await closeSandbox(opened, undefined)
+    await closeSandbox(opened, [])
   })
   const changing: string[] = []
   app.addHook('onRoute', ({ method, url, handler, onRequest }) => {

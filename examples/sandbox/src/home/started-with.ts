@@ -8,6 +8,8 @@ const meanings: Readonly<Record<string, string>> = {
     'A key belongs to the token that it came with: to the second token of its tenant it is another key.',
   'SANDBOX_FIRST_SENT=required': 'A payment says in Repeatability-First-Sent when it was first sent.',
   'SANDBOX_PAYMENTS_PROFILE=boundary': 'The key of a payment has at least 16 characters.',
+  'SANDBOX_NOTIFICATION_KEYS=redis':
+    'A notification is sent while its sender waits, and not at a later time. Its key may be forgotten.',
   'SANDBOX_BANK_COMPARES=digest': 'A withdrawal from the bank says in Content-Digest what the SHA-256 of its body is.',
 }
 
@@ -16,13 +18,15 @@ export interface StartedWith {
   readonly means: string
 }
 
-export function startedWith({ keys, keyOwner, firstSent, paymentsProfile, bankCompares }: Sandbox): StartedWith[] {
+export function startedWith(sandbox: Sandbox): StartedWith[] {
+  const { keys, keyOwner, firstSent, paymentsProfile, bankCompares, redis } = sandbox
   const given = [
     `SANDBOX_KEYS=${keys}`,
     `SANDBOX_KEY_OWNER=${keyOwner}`,
     `SANDBOX_FIRST_SENT=${firstSent}`,
     `SANDBOX_PAYMENTS_PROFILE=${paymentsProfile}`,
     `SANDBOX_BANK_COMPARES=${bankCompares}`,
+    `SANDBOX_NOTIFICATION_KEYS=${redis.notificationKeys}`,
   ]
   return given.flatMap((setting) => {
     const means = meanings[setting]

@@ -53,6 +53,14 @@ export function insertNotification(
   return [notification.compile(), time.compile()]
 }
 
+/** The same where it may be there already. */
+export function keepNotification(db: Queries, { to, createdAt, sendAt: _, ...row }: Notification) {
+  return db
+    .insertInto('notifications')
+    .values({ ...row, recipient: to, created_at: createdAt })
+    .onConflict((conflict) => conflict.doNothing())
+}
+
 export function setNotificationStatus(db: Queries, id: string, status: Notification['status']): CompiledQuery {
   return db.updateTable('notifications').set({ status }).where('id', '=', id).compile()
 }

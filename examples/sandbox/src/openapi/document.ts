@@ -28,8 +28,8 @@ const systems: readonly System[] = [
  * The whole API as OpenAPI 3.1: what each system says of its routes, and on each guarded one what Hapax says of its keys. No
  * route is listed here, so that there is nothing to forget.
  */
-export function openApiDocument({ hapax }: Sandbox) {
-  const { components } = openApiOf(hapax)
+export function openApiDocument({ hapax, quick }: Sandbox) {
+  const { components } = quick === undefined ? openApiOf(hapax) : openApiOf(hapax, quick)
   const { pathItems, schemas, responses, ...parts } = components
   const guards = (name: string | undefined): OpenApiOperation | undefined => pathItems[name ?? '']?.post
   const paths: Record<string, Record<string, object>> = {}

@@ -8,9 +8,15 @@ import type { Authenticate } from './tenant.js'
 /** What Hapax tells clients about the routes that it guards. Nothing of it is written here: it follows the routes. */
 
 /** Which keys are accepted, which statuses may come, how long answers are kept. */
-export function contract({ hapax, keyOwner }: Sandbox): RouteShorthandOptionsWithHandler {
+export function contract({ hapax, quick, keyOwner }: Sandbox): RouteShorthandOptionsWithHandler {
   const scopedBy = keyOwner === 'credential' ? 'tenant and credential' : 'tenant'
-  return { handler: async () => contractOf(hapax, { scopedBy }) }
+  return {
+    async handler() {
+      const published = contractOf(hapax, { scopedBy })
+      if (quick === undefined) return published
+      return { ...published, routes: [...published.routes, ...contractOf(quick).routes] }
+    },
+  }
 }
 
 /** The page that the `type` of a problem leads to. */
