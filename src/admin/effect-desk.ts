@@ -5,6 +5,7 @@ import type { Actor } from '../engine/audit-store.js'
 import { subjectOfEffect } from '../engine/deeds.js'
 import type { EffectState, StoredEffect } from '../engine/effect-store.js'
 import type { Engine } from '../engine/engine.js'
+import { tooEarly } from '../engine/operating.js'
 import { adminBounds, effectBounds } from '../kernel/limits.js'
 import { type EffectStory, effectSentences } from './effect-story.js'
 import { type Listed, listed, type Paged, sizeOf } from './paging.js'
@@ -110,7 +111,8 @@ export function effectDesk<Tx>(hapax: Engine<Tx>): EffectDesk {
       if (kind === undefined) throw new Refused('kind_unknown')
       const deed = deedOf(effect, kind, word, by.who, log)
       if (deed === 'result_missing') throw new Refused(deed)
-      const entries = entriesOf(await operating.act(deed, by), 'effect')
+      const acted = tooEarly(deed.notBefore, clock) ?? (await operating.act(deed, by))
+      const entries = entriesOf(acted, 'effect')
       events.emit('effect_reconciled', () => ({ ...subjectOf(effect), says: word.says, by: by.who }))
       return { effect: effectView(await found(id)), audit: entries.map(auditView) }
     },

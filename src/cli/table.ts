@@ -21,7 +21,7 @@ export function table(
   })
 }
 
-function wrapped(text: string, room: number): readonly string[] {
+export function wrapped(text: string, room: number): readonly string[] {
   const lines: string[] = []
   let line = ''
   for (const word of text.split(/\s+/)) {
