@@ -107,17 +107,14 @@ function guarded<Tx>(hapax: Engine<Tx>, endpoint: Endpoint, actions: Admin, oper
     retention: adminBounds.retention,
     // Whatever it did is in the audit log, with its commit: it is judged anew, and refused if it was done.
     onCrash: 'retry',
+    // A refusal has changed nothing: its key is free, so that what was too early may be sent again as it was.
+    onError: (failure: unknown) => (isRefused(failure) ? 'release' : 'retry'),
   } as const
   return guard(unpublished(hapax), route, async (request: Request): Promise<Response> => {
     const operator = operators.get(request)
-    if (operator === undefined) return problem(new Refused('unauthorized'))
-    try {
-      const given = read(endpoint.body ?? {}, await bodyOf(request))
-      return json(200, await endpoint.run(actions, given, operator))
-    } catch (error) {
-      if (isRefused(error)) return problem(error)
-      throw error
-    }
+    if (operator === undefined) throw new Refused('unauthorized')
+    const given = read(endpoint.body ?? {}, await bodyOf(request))
+    return json(200, await endpoint.run(actions, given, operator))
   })
 }
 
