@@ -28,7 +28,9 @@ const reasons: Readonly<Record<string, string>> = {
 export function reasonOf(code: string): string {
   const known = Object.hasOwn(catalogue, code) ? catalogue[code as keyof typeof catalogue].summary : undefined
   const words = reasons[code] ?? known?.replace(/\.$/, '').replace(/^[A-Z]/, (first) => first.toLowerCase())
-  return words === undefined ? `it ended with ${code}` : `${words} (${code})`
+  if (words !== undefined) return `${words} (${code})`
+  // An error without a code of its own goes by its name.
+  return /^[A-Z]/.test(code) ? `an error came in its way, and it says no more than ${code}` : `it ended with ${code}`
 }
 
 function said(says: string): string {

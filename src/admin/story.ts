@@ -95,8 +95,16 @@ function doubt(
   return [`Nobody knows since ${record.doubted_at} whether it took effect: ${reasonOf(errorCode)}.`, next, advice]
 }
 
+/** Of this process, since it began to listen: a replay writes nothing that others could count. */
 function counted({ replays, conflicts, mismatches, met_unknown, since }: Tally): string {
-  return `Since ${since} this process has replayed it ${replays} times, met it running ${conflicts} times and in doubt ${met_unknown} times, and refused ${mismatches} other requests under its key.`
+  const came = [
+    [replays, 'got its answer again'],
+    [conflicts, 'found it running'],
+    [met_unknown, 'found it in doubt'],
+    [mismatches, 'asked for something else under its key, and were refused'],
+  ] as const
+  const said = came.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`)
+  return `Of the requests that came back to this node since ${since}, ${said.length === 0 ? 'none was for it' : said.join(', ')}. Other nodes count their own.`
 }
 
 function ordinal(n: number): string {

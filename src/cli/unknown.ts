@@ -65,7 +65,7 @@ export function addUnknown(program: Command): void {
       actorOf(flags)
       return atDesk(where, flags, (desk) =>
         about.kind === 'key'
-          ? settle(desk, about, wordOf(flags), flags)
+          ? settle(desk, { scope: about.scope, key: about.key }, wordOf(flags), flags)
           : settleEffect(desk, about.id, effectWordOf(flags), flags),
       )
     })

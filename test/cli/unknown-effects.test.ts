@@ -90,7 +90,7 @@ function walks(hapax: Awaited<ReturnType<typeof application>>, database: readonl
   expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('takes the code of the application') })
 
   expect(hapax('audit', 'list', ...database).stdout).toMatch(
-    /2 .* operator:ann +settle +acme +effect:2 +unknown → ready[\s\S]*1 .* settle +acme +effect:1 +unknown → ready/,
+    /2 .* operator:ann +settle +acme +effect:2 +unknown\s+→\s+ready:[\s\S]*1 .* settle +acme +effect:1 +unknown\s+→\s+ready:/,
   )
   expect(hapax('audit', 'verify', ...database)).toMatchObject({ code: 0, stdout: expect.stringContaining('2 entries') })
   expect(hapax('keys', 'show', ...database, 'acme', 'k').stdout).toMatch(

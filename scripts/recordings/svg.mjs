@@ -1,0 +1,66 @@
+/** A screen of a terminal as a picture that is text: it can be searched, and differs by lines. */
+
+const colours = {
+  31: '#ff7b72',
+  32: '#56d364',
+  33: '#e3b341',
+  36: '#76e3ea',
+  90: '#8b949e',
+}
+const [charWidth, lineHeight, margin] = [8.4, 19, 14]
+
+/**
+ * @param {string} screen what tmux has captured, with escapes
+ * @param {number} columns
+ */
+export function svgOf(screen, columns) {
+  const lines = screen.split('\n')
+  const width = Math.ceil(columns * charWidth + 2 * margin)
+  const height = Math.ceil(lines.length * lineHeight + 2 * margin)
+  const texts = lines.map((line, index) => {
+    const y = margin + (index + 0.75) * lineHeight
+    return `<text x="${margin}" y="${y.toFixed(1)}">${spansOf(line).join('')}</text>`
+  })
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
+<rect width="100%" height="100%" rx="8" fill="#0d1117"/>
+<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="#e6edf3" xml:space="preserve" style="white-space: pre">
+${texts.join('\n')}
+</g>
+</svg>
+`
+}
+
+/** @param {string} line */
+function spansOf(line) {
+  let style = { bold: false, colour: '' }
+  return line.split(/(\u001b\[[0-9;]*m|\u000e|\u000f)/).flatMap((part) => {
+    const codes = /^\u001b\[([0-9;]*)m$/.exec(part)?.[1]
+    if (codes !== undefined) {
+      for (const code of codes.split(';').map(Number)) style = styled(style, code)
+      return []
+    }
+    return part === '' || /^[\u000e\u000f]$/.test(part) ? [] : [spanOf(part, style)]
+  })
+}
+
+/**
+ * @param {{ bold: boolean, colour: string }} style
+ * @param {number} code
+ */
+function styled(style, code) {
+  if (code === 0) return { bold: false, colour: '' }
+  if (code === 1) return { ...style, bold: true }
+  if (code === 22) return { ...style, bold: false }
+  if (code === 39) return { ...style, colour: '' }
+  return { ...style, colour: colours[/** @type {keyof typeof colours} */ (code)] ?? style.colour }
+}
+
+/**
+ * @param {string} text
+ * @param {{ bold: boolean, colour: string }} style
+ */
+function spanOf(text, { bold, colour }) {
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  if (!bold && colour === '') return escaped
+  return `<tspan${bold ? ' font-weight="bold"' : ''}${colour === '' ? '' : ` fill="${colour}"`}>${escaped}</tspan>`
+}
