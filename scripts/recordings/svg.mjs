@@ -1,4 +1,4 @@
-/** A screen of a terminal as a picture that is text: it can be searched, and differs by lines. */
+/** A screen of a terminal as a picture that is text: it stays sharp, and differs by lines. */
 
 const colours = {
   31: '#ff7b72',
@@ -23,7 +23,7 @@ export function svgOf(screen, columns) {
   })
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
 <rect width="100%" height="100%" rx="8" fill="#0d1117"/>
-<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="#e6edf3" xml:space="preserve" style="white-space: pre">
+<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="#e6edf3">
 ${texts.join('\n')}
 </g>
 </svg>
@@ -60,7 +60,12 @@ function styled(style, code) {
  * @param {{ bold: boolean, colour: string }} style
  */
 function spanOf(text, { bold, colour }) {
-  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  // Where several spaces stand together, some programs that show pictures leave one.
+  const escaped = text
+    .replaceAll(' ', '\u00a0')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
   if (!bold && colour === '') return escaped
   return `<tspan${bold ? ' font-weight="bold"' : ''}${colour === '' ? '' : ` fill="${colour}"`}>${escaped}</tspan>`
 }
