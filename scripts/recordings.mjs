@@ -31,7 +31,7 @@ const screen = terminal({ columns, rows, path: bin, cwd, env: { ADMIN: admin } }
  * @param {string} shown
  */
 function keep(name, shown) {
-  writeFileSync(join(pictures, `${name}.svg`), svgOf(shown, columns))
+  writeFileSync(join(pictures, `${name}.svg`), svgOf(shown, columns, `hapax, ${name.replace('-', ' ')}`))
   console.log(`${name}\n${shown}\n`)
 }
 

@@ -12,8 +12,9 @@ const [charWidth, lineHeight, margin] = [8.4, 19, 14]
 /**
  * @param {string} screen what tmux has captured, with escapes
  * @param {number} columns
+ * @param {string} title
  */
-export function svgOf(screen, columns) {
+export function svgOf(screen, columns, title) {
   const lines = screen.split('\n')
   const width = Math.ceil(columns * charWidth + 2 * margin)
   const height = Math.ceil(lines.length * lineHeight + 2 * margin)
@@ -22,6 +23,7 @@ export function svgOf(screen, columns) {
     return `<text x="${margin}" y="${y.toFixed(1)}">${spansOf(line).join('')}</text>`
   })
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
+<title>${title}</title>
 <rect width="100%" height="100%" rx="8" fill="#0d1117"/>
 <g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="#e6edf3">
 ${texts.join('\n')}
@@ -30,17 +32,19 @@ ${texts.join('\n')}
 `
 }
 
+/** What tmux begins a change of colours with, and how it goes on: codes, an `m`, and text. */
+const beginning = String.fromCharCode(27)
+
 /** @param {string} line */
 function spansOf(line) {
   let style = { bold: false, colour: '' }
-  return line.split(/(\u001b\[[0-9;]*m|\u000e|\u000f)/).flatMap((part) => {
-    const codes = /^\u001b\[([0-9;]*)m$/.exec(part)?.[1]
-    if (codes !== undefined) {
-      for (const code of codes.split(';').map(Number)) style = styled(style, code)
-      return []
-    }
-    return part === '' || /^[\u000e\u000f]$/.test(part) ? [] : [spanOf(part, style)]
+  const [plain = '', ...painted] = line.split(`${beginning}[`)
+  const spans = painted.map((part) => {
+    const [, codes = '', text = ''] = /^([0-9;]*)m(.*)$/.exec(part) ?? []
+    for (const code of codes.split(';').map(Number)) style = styled(style, code)
+    return text === '' ? '' : spanOf(text, style)
   })
+  return [plain === '' ? '' : spanOf(plain, { bold: false, colour: '' }), ...spans]
 }
 
 /**
