@@ -4,8 +4,9 @@ import { unpublished } from '../http/contract.js'
 import { isHapaxError } from '../kernel/errors.js'
 import { adminBounds } from '../kernel/limits.js'
 import { type Admin, type AdminOptions, admin } from './admin.js'
-import { type Authorize, ensure, type Operator } from './authorize.js'
-import { type Endpoint, endpoints } from './endpoints.js'
+import { type Authorize, ensureAny, type Operator } from './authorize.js'
+import type { Endpoint } from './endpoint.js'
+import { endpoints } from './endpoints.js'
 import { type Given, read } from './fields.js'
 import { describeApi } from './openapi.js'
 import { isRefused, Refused, refusals } from './refused.js'
@@ -57,15 +58,15 @@ export function adminApi<Tx>(options: AdminApiOptions<Tx>): AdminApi {
     const place = pathname.startsWith(path) ? pathname.slice(path.length) : ''
     if (request.method === 'GET' && place === '/openapi.json') return json(200, describeApi(path))
     if (request.method === 'GET' && place === '/events') {
-      const tenants = operator.may.read
-      if (tenants === undefined) throw new Refused('forbidden', 'You may not read here.')
-      return streams.open(request.signal, tenants)
+      return streams.open(request.signal, ensureAny(operator, 'read'))
     }
     const here = endpoints.filter((endpoint) => endpoint.path === place)
     const endpoint = here.find(({ method }) => method === request.method)
     if (endpoint === undefined) throw new Refused(here.length === 0 ? 'not_found' : 'method_not_allowed')
     if (endpoint.does === 'read') return json(200, await shown(endpoint, request, searchParams, operator))
     refuseWrite(request, mode)
+    // Before the door, so that who may no longer do something is not told what came of it before.
+    ensureAny(operator, endpoint.permission)
     operators.set(request, operator)
     const write = writes.get(endpoint)
     if (write === undefined) throw new Refused('not_found')
@@ -78,7 +79,7 @@ export function adminApi<Tx>(options: AdminApiOptions<Tx>): AdminApi {
     asked: URLSearchParams,
     operator: Operator,
   ): Promise<unknown> {
-    if (operator.may[endpoint.permission] === undefined) ensure(operator, endpoint.permission, undefined)
+    ensureAny(operator, endpoint.permission)
     const given = endpoint.method === 'GET' ? Object.fromEntries(asked) : await bodyOf(request)
     return endpoint.run(actions, read(endpoint.query ?? endpoint.body ?? {}, given), operator)
   }
@@ -106,18 +107,14 @@ function guarded<Tx>(hapax: Engine<Tx>, endpoint: Endpoint, actions: Admin, oper
     retention: adminBounds.retention,
     // Whatever it did is in the audit log, with its commit: it is judged anew, and refused if it was done.
     onCrash: 'retry',
+    // A refusal has changed nothing: its key is free, so that what was too early may be sent again as it was.
+    onError: (failure: unknown) => (isRefused(failure) ? 'release' : 'retry'),
   } as const
   return guard(unpublished(hapax), route, async (request: Request): Promise<Response> => {
     const operator = operators.get(request)
-    if (operator === undefined) return problem(new Refused('unauthorized'))
-    try {
-      if (operator.may[endpoint.permission] === undefined) ensure(operator, endpoint.permission, undefined)
-      const given = read(endpoint.body ?? {}, await bodyOf(request))
-      return json(200, await endpoint.run(actions, given, operator))
-    } catch (error) {
-      if (isRefused(error)) return problem(error)
-      throw error
-    }
+    if (operator === undefined) throw new Refused('unauthorized')
+    const given = read(endpoint.body ?? {}, await bodyOf(request))
+    return json(200, await endpoint.run(actions, given, operator))
   })
 }
 
@@ -143,15 +140,26 @@ function refuseOtherMedia(request: Request): void {
 
 async function bodyOf(request: Request): Promise<Given> {
   refuseOtherMedia(request)
-  const text = await request.text()
-  if (text.length > adminBounds.bodyBytes) throw new Refused('invalid', 'The body is too long.')
+  const bytes = await boundedBytes(request.body)
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Given
   } catch {
     // Told below.
   }
   throw new Refused('invalid', 'The body is no JSON object.')
+}
+
+/** No more is read than may come. */
+async function boundedBytes(body: ReadableStream<Uint8Array> | null): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of body ?? []) {
+    size += piece.byteLength
+    if (size > adminBounds.bodyBytes) throw new Refused('too_large')
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
 }
 
 function json(status: number, value: unknown): Response {

@@ -21,11 +21,23 @@ export const everything: Operator['may'] = Object.fromEntries(
   permissions.map((permission) => [permission, 'every tenant']),
 )
 
-/** Without a tenant it is about all of them. */
-export function ensure({ may }: Operator, permission: Permission, tenant: string | undefined): void {
+/** Where he may do it; nowhere is refused. */
+export function ensureAny({ may }: Operator, permission: Permission): 'every tenant' | readonly string[] {
   const where = may[permission]
+  if (where === undefined || where.length === 0) throw new Refused('forbidden', `You may not ${permission} here.`)
+  return where
+}
+
+/** Without a tenant it is about all of them. */
+export function ensure(operator: Operator, permission: Permission, tenant: string | undefined): void {
+  const where = ensureAny(operator, permission)
   if (where === 'every tenant') return
-  if (where === undefined) throw new Refused('forbidden', `You may not ${permission} here.`)
   if (tenant === undefined) throw new Refused('forbidden', `You may ${permission} in some tenants: say in which.`)
   if (!where.includes(tenant)) throw new Refused('forbidden', `You may not ${permission} in this tenant.`)
+}
+
+/** Whether somebody may do it there. Who may not is told that there is nothing: not even that there is, is his to know. */
+export function mayIn(operator: Operator, permission: Permission, tenant: string): boolean {
+  const where = ensureAny(operator, permission)
+  return where === 'every tenant' || where.includes(tenant)
 }

@@ -1,46 +1,20 @@
-import { effectStates } from '../engine/effect-store.js'
 import type { Word } from '../engine/operating.js'
 import type { Answer } from '../engine/record.js'
-import { scopeOf, scopeParts } from '../engine/scope.js'
+import { scopeOf } from '../engine/scope.js'
 import { states } from '../engine/state.js'
-import { adminBounds, limits } from '../kernel/limits.js'
-import type { Admin, FindQuery, Named, RedriveQuery } from './admin.js'
+import { limits } from '../kernel/limits.js'
+import type { FindQuery, Named } from './admin.js'
 import { ensure, type Operator, type Permission } from './authorize.js'
-import type { Field, Fields, Given } from './fields.js'
+import { effectEndpoints } from './effect-endpoints.js'
+import { byOf, type Endpoint, evidenceField, paging, reason, scopeField, tenantIn } from './endpoint.js'
+import type { Field, Given } from './fields.js'
 import { Refused } from './refused.js'
 
-/** One thing that the API does. It is served by this, and described by this. */
-export interface Endpoint {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
-  readonly summary: string
-  readonly permission: Permission
-  /** A write needs a reason and a key, is written down, and is refused where the API only shows. */
-  readonly does: 'read' | 'write'
-  readonly query?: Fields
-  readonly body?: Fields
-  run(admin: Admin, given: Given, operator: Operator): Promise<unknown>
-}
-
-const paging = {
-  limit: { is: 'whole', means: `How many, ${adminBounds.page} unless told.`, most: adminBounds.largestPage },
-  after: { is: 'text', means: 'The next of the page before.' },
-} as const satisfies Fields
-const scope: Field = {
-  is: 'text',
-  means: 'Whose key it is, as a list shows it.',
-  required: true,
-  most: limits.scopeLength,
-}
+const scope = scopeField
 const key: Field = { is: 'text', means: 'The idempotency key.', required: true, most: limits.keyLength }
-const reason: Field = {
-  is: 'text',
-  means: 'Why you do this, for the audit log.',
-  required: true,
-  most: limits.whyLength,
-}
 const named = { scope, key }
 
+/** All that the API does. */
 export const endpoints: readonly Endpoint[] = [
   {
     method: 'GET',
@@ -94,7 +68,7 @@ export const endpoints: readonly Endpoint[] = [
     body: {
       ...named,
       says: { is: 'word', of: ['landed', 'not_landed', 'completed'], means: 'What you found out.', required: true },
-      evidence: { is: 'text', means: 'On what grounds.', required: true, most: limits.whyLength },
+      evidence: evidenceField,
       result: { is: 'any', means: 'With landed: what the call returned, where its handler needs it.' },
       answer: { is: 'any', means: 'With completed: { status, headers, body } as the client is to get it.' },
       reason,
@@ -132,72 +106,16 @@ export const endpoints: readonly Endpoint[] = [
     body: { ...named, reason },
     run: (admin, given, operator) => admin.purge(nameIn(given, operator, 'purge'), byOf(given, operator)),
   },
+  ...effectEndpoints,
   {
     method: 'GET',
-    path: '/effects',
-    summary: 'Effects, by state and kind',
+    path: '/stats',
+    summary: 'How much there is of what somebody should know of',
     permission: 'read',
     does: 'read',
-    query: {
-      state: { is: 'word', of: effectStates, means: 'In this state.' },
-      kind: { is: 'text', means: 'Of this kind.' },
-      ...paging,
-    },
-    run(admin, given, operator) {
+    run(admin, _, operator) {
       ensure(operator, 'read', undefined)
-      return admin.effects(given as Parameters<Admin['effects']>[0])
-    },
-  },
-  {
-    method: 'GET',
-    path: '/dead-letters',
-    summary: 'Effects that nobody tries any more, and what a redrive would do with each',
-    permission: 'read',
-    does: 'read',
-    query: { kind: { is: 'text', means: 'Of this kind.' }, ...paging },
-    run(admin, given, operator) {
-      ensure(operator, 'read', undefined)
-      return admin.deadLetters(given as Parameters<Admin['deadLetters']>[0])
-    },
-  },
-  {
-    method: 'POST',
-    path: '/dead-letters/preview',
-    summary: 'What a redrive would do',
-    permission: 'read',
-    does: 'read',
-    body: redriveFields(),
-    async run(admin, given, operator) {
-      const query = redriveIn(given)
-      const shown = await admin.previewRedrive(query)
-      ensureEach(operator, 'read', query, shown.effects)
-      return shown
-    },
-  },
-  {
-    method: 'POST',
-    path: '/dead-letters/redrive',
-    summary: 'Have dead effects carried out again, with the same downstream key',
-    permission: 'redrive',
-    does: 'write',
-    body: { ...redriveFields(), reason },
-    async run(admin, given, operator) {
-      const query = redriveIn(given)
-      ensureEach(operator, 'redrive', query, (await admin.previewRedrive(query)).effects)
-      return admin.redrive(query, byOf(given, operator))
-    },
-  },
-  {
-    method: 'POST',
-    path: '/dead-letters/discard',
-    summary: 'End dead effects for good',
-    permission: 'discard',
-    does: 'write',
-    body: { ids: { is: 'ids', means: 'The effects.', required: true }, reason },
-    async run(admin, given, operator) {
-      const ids = given.ids as readonly number[]
-      ensureEach(operator, 'discard', { ids }, (await admin.previewRedrive({ ids })).effects)
-      return admin.discard(ids, byOf(given, operator))
+      return admin.stats()
     },
   },
   {
@@ -273,49 +191,10 @@ export const endpoints: readonly Endpoint[] = [
   },
 ]
 
-function redriveFields(): Fields {
-  return {
-    ids: { is: 'ids', means: 'These effects.' },
-    kind: { is: 'text', means: 'All dead ones of this kind.' },
-    acknowledge: { is: 'word', of: ['may_run_twice'], means: 'With ids: though a provider has forgotten the key.' },
-  }
-}
-
-function redriveIn({ ids, kind, acknowledge }: Given): RedriveQuery {
-  return {
-    ...(ids !== undefined && { ids }),
-    ...(kind !== undefined && { kind }),
-    ...(acknowledge !== undefined && { acknowledge }),
-  } as RedriveQuery
-}
-
-/** By their ids each is looked at. Of a kind there may be some of anybody. */
-function ensureEach(
-  operator: Operator,
-  permission: Permission,
-  { ids }: RedriveQuery,
-  effects: readonly { readonly scope: string }[],
-): void {
-  if (ids === undefined) ensure(operator, permission, undefined)
-  else for (const { scope } of effects) ensure(operator, permission, tenantIn(scope))
-}
-
 function nameIn({ scope, key }: Given, operator: Operator, permission: Permission): Named {
   const name = { scope: String(scope), key: String(key) }
   ensure(operator, permission, tenantIn(name.scope))
   return name
-}
-
-function tenantIn(scope: string): string {
-  try {
-    return scopeParts(scope as Parameters<typeof scopeParts>[0]).tenant
-  } catch {
-    throw new Refused('invalid', 'scope is not one that a list shows.')
-  }
-}
-
-function byOf({ reason }: Given, { who }: Operator) {
-  return { who, why: String(reason) }
 }
 
 function wordIn({ says, evidence, result, answer }: Given): Word {

@@ -1,4 +1,5 @@
-import { type Endpoint, endpoints } from './endpoints.js'
+import type { Endpoint } from './endpoint.js'
+import { endpoints } from './endpoints.js'
 import { type Fields, schemaOf } from './fields.js'
 import { refusals } from './refused.js'
 

@@ -1,3 +1,6 @@
+import type { Acted, AuditEntry } from '../engine/audit-store.js'
+import type { Settled } from '../engine/operating.js'
+
 /** Why an operator does not get what he asked for. These are no errors of a guarded request, and have a table of their own. */
 export const refusals = {
   closed: { status: 403, title: 'Nobody was let in: this API was given no authorize function.' },
@@ -7,6 +10,7 @@ export const refusals = {
   cross_site: { status: 403, title: 'Another site may not do this.' },
   not_found: { status: 404, title: 'There is nothing here.' },
   method_not_allowed: { status: 405, title: 'There is something here, but not for this method.' },
+  too_large: { status: 413, title: 'The body is too long.' },
   media_type: { status: 415, title: 'Send JSON.' },
   invalid: { status: 400, title: 'This was not understood.' },
   absent: { status: 404, title: 'There is no such record.' },
@@ -18,6 +22,8 @@ export const refusals = {
   unreadable: { status: 409, title: 'What is on record cannot be read here: its key is elsewhere.' },
   not_completed: { status: 409, title: 'Only an answer can be purged.' },
   effects_open: { status: 409, title: 'It has effects that are not final.' },
+  kind_unknown: { status: 409, title: 'Its kind is not known here: ask where its application runs.' },
+  busy: { status: 429, title: 'There are too many at once.' },
   unsupported: { status: 501, title: 'This store cannot do that.' },
 } as const
 
@@ -38,6 +44,21 @@ export class Refused extends Error {
   get status(): number {
     return refusals[this.code].status
   }
+}
+
+/** What was written down, or thrown why not. */
+export function entriesOf(acted: AnyActed, of: 'record' | 'effect' = 'record'): readonly AuditEntry[] {
+  if (acted.kind === 'done') return acted.entries
+  if (acted.why === 'state') throw new Refused('not_in_doubt', stateWords(of, acted.state))
+  if (acted.why === 'absent') throw new Refused('absent', `There is no such ${of}.`)
+  throw new Refused(acted.why, undefined, 'retryAfterMs' in acted ? acted.retryAfterMs : undefined)
+}
+
+type AnyActed = Acted | Settled
+
+export function stateWords(of: 'record' | 'effect', state: string | undefined): string {
+  const why = state === 'in_progress' ? ': somebody holds it' : state === 'completed' ? ': it has its answer' : ''
+  return `The ${of} is ${state}${why}.`
 }
 
 /** By its name and code, so that one of another copy of this package is recognised, too. */

@@ -1,4 +1,4 @@
-import { type GuardMark, markOf } from '../http/guard-mark.js'
+import { type GuardMark, guardMark, markOf } from '../http/guard-mark.js'
 import { HapaxError } from '../kernel/errors.js'
 
 /** A route that changes something, and what becomes of a request that comes twice. */
@@ -54,6 +54,20 @@ export function routeCollector(
     for (const method of [route.method].flat()) seen.push({ method, path: route.url, guard: markOf(route.handler) })
   })
   return () => judged(seen, options)
+}
+
+/**
+ * Says that a function of yours guards by calling a guard, where a framework wants another shape than the guard has: the audit
+ * finds only what it is told.
+ *
+ * @example
+ * const payments = guard(hapax, { name: 'payments.create', scope: tenantOf }, pay)
+ * app.post('/payments', guardedBy(payments, (c) => payments(c.req.raw)))
+ */
+export function guardedBy<F extends (...given: never[]) => unknown>(guard: unknown, handler: F): F {
+  const mark = markOf(guard)
+  if (mark === undefined) throw new HapaxError('policy_invalid', 'guardedBy() takes what guard() has returned.')
+  return Object.assign(handler, { [guardMark]: mark })
 }
 
 interface FastifyRoute {
@@ -169,18 +183,36 @@ async function inFastify(app: FastifyShape): Promise<readonly FoundRoute[]> {
   })
 }
 
-function inHono(routes: readonly { method: string; path: string; handler: unknown }[]): readonly FoundRoute[] {
-  const guards = routes.filter(({ handler }) => markOf(handler) !== undefined)
+interface HonoRoute {
+  readonly method: string
+  readonly path: string
+  readonly handler: unknown
+}
+
+/** What is mounted there (`app.mount`) is not seen: it looks like what stands before a route, and knows its own routes only. */
+function inHono(routes: readonly HonoRoute[]): readonly FoundRoute[] {
+  const guards = routes.filter(({ handler }) => honoMark(handler) !== undefined)
   return routes
-    .filter(({ method }) => method !== 'ALL')
+    .filter((route) => route.method !== 'ALL' || answers(route))
+    .flatMap((route) => (route.method === 'ALL' ? changing.map((method) => ({ ...route, method })) : [route]))
     .map(({ method, path, handler }) => {
       // A route may have several functions, each an entry of its own: one that guards, guards them all.
       const guard = guards.find((one) => one.path === path && (one.method === method || one.method === 'ALL'))
-      return { method, path, guard: markOf(handler) ?? markOf(guard?.handler) }
+      return { method, path, guard: honoMark(handler) ?? honoMark(guard?.handler) }
     })
     .filter(
       (route, index, all) => all.findIndex((one) => one.method === route.method && one.path === route.path) === index,
     )
+}
+
+/** What takes a `next` stands before a route; what does not is one, for every method. */
+function answers({ handler }: HonoRoute): boolean {
+  return typeof handler === 'function' && handler.length < 2
+}
+
+/** An application within another that handles its own errors is wrapped, and what was wrapped is kept. */
+function honoMark(handler: unknown): GuardMark | undefined {
+  return markOf(handler) ?? markOf((handler as { __COMPOSED_HANDLER?: unknown } | undefined)?.__COMPOSED_HANDLER)
 }
 
 interface Layer {
@@ -189,15 +221,21 @@ interface Layer {
     readonly stack: readonly { readonly method?: string; readonly handle: unknown }[]
   }
   readonly handle?: unknown
-  readonly path?: string
+  match?(path: string): boolean
 }
 
-/** A router that is mounted does not say where: what is in it is shown below `…`. */
+/**
+ * What guards a path (`app.use('/payments', guard(…))`) guards the routes behind it that it leads to, as those of Nest. A
+ * router that is mounted does not say where: what is in it is shown below `…`.
+ */
 function inExpress(stack: readonly Layer[], prefix: string): readonly FoundRoute[] {
-  return stack.flatMap(({ route, handle }) => {
+  return stack.flatMap(({ route, handle }, index) => {
     if (route !== undefined) {
       const methods = [...new Set(route.stack.map(({ method = 'all' }) => method.toUpperCase()))]
-      const guards = route.stack.map(({ handle }) => markOf(handle)).filter((mark) => mark !== undefined)
+      const before = stack.slice(0, index).filter((layer) => layer.route === undefined && leadsTo(layer, route.path))
+      const guards = [...route.stack, ...before]
+        .map(({ handle }) => markOf(handle))
+        .filter((mark) => mark !== undefined)
       return methods
         .flatMap((method) => (method === 'ALL' ? changing : [method]))
         .map((method) => ({
@@ -209,4 +247,8 @@ function inExpress(stack: readonly Layer[], prefix: string): readonly FoundRoute
     const inner = (handle as { stack?: readonly Layer[] } | undefined)?.stack
     return Array.isArray(inner) ? inExpress(inner, `${prefix}…`) : []
   })
+}
+
+function leadsTo(layer: Layer, path: string): boolean {
+  return markOf(layer.handle) !== undefined && layer.match?.(path) === true
 }

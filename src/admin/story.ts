@@ -1,6 +1,6 @@
 import type { Progress } from '../engine/progress.js'
 import type { StoredRecord } from '../engine/record.js'
-import { catalogue } from '../kernel/errors.js'
+import { aboutSaid, coded, doneByPeople, reasonOf } from './sentences.js'
 import type { Tally } from './tallies.js'
 import type { AuditView, CallView, EffectView, RecordView, SaidView } from './views.js'
 
@@ -43,10 +43,10 @@ export function sentencesOf(
   for (const effect of effects)
     said.push(`The effect ${effect.id} (${effect.kind}) is ${effect.state}${coded(effect.error_code)}.`)
   said.push(...standing(record, stored, progress))
-  for (const { says, by, why, at } of evidence) said.push(`${by} said ${words(says)} at ${at}: ${why}.`)
-  for (const { who, action, why, at } of operator_actions) said.push(`${who} did this at ${at}: ${action}. ${why}.`)
+  said.push(...evidence.map(aboutSaid))
+  said.push(...operator_actions.map(doneByPeople))
   if (counts !== undefined) said.push(counted(counts))
-  return said.map((sentence) => sentence.replace(/([.!?])\.$/, '$1'))
+  return said
 }
 
 function aboutCall({ phase, downstream_key, state, begun_at, said }: CallView): readonly string[] {
@@ -56,7 +56,7 @@ function aboutCall({ phase, downstream_key, state, begun_at, said }: CallView): 
     not_landed: 'and it did not land',
   }[state]
   const call = `The call ${phase} was begun at ${begun_at} with the downstream key ${downstream_key}, ${ended}.`
-  return [call, ...said.map(({ says, by, why, at }) => `Of it ${by} said ${words(says)} at ${at}: ${why}.`)]
+  return [call, ...said.map((one) => `Of it ${aboutSaid(one)}`)]
 }
 
 function standing(record: RecordView, stored: StoredRecord, progress: Progress | undefined): readonly string[] {
@@ -95,31 +95,16 @@ function doubt(
   return [`Nobody knows since ${record.doubted_at} whether it took effect: ${reasonOf(errorCode)}.`, next, advice]
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  in_progress_lock_expired: 'its process vanished or hung, and nobody renewed its claim',
-  call_timeout: 'a call to the outside was sent, and no answer came in time',
-  result_missing: 'somebody said that its call landed, and what it returned is not known',
-  answer_missing: 'somebody said that it landed, and what it is to be answered with is not known',
-  looked_too_often: 'the provider was asked about it again and again, and could not say',
-}
-
-/** An error code in words, where there are any. */
-function reasonOf(code: string): string {
-  const known = Object.hasOwn(catalogue, code) ? catalogue[code as keyof typeof catalogue].summary : undefined
-  const words = reasons[code] ?? known?.replace(/\.$/, '').replace(/^[A-Z]/, (first) => first.toLowerCase())
-  return words === undefined ? `it ended with ${code}` : `${words} (${code})`
-}
-
+/** Of this process, since it began to listen: a replay writes nothing that others could count. */
 function counted({ replays, conflicts, mismatches, met_unknown, since }: Tally): string {
-  return `Since ${since} this process has replayed it ${replays} times, met it running ${conflicts} times and in doubt ${met_unknown} times, and refused ${mismatches} other requests under its key.`
-}
-
-function words(says: string): string {
-  return { landed: 'that it landed', not_landed: 'that it did not land', completed: 'how it ended' }[says] ?? says
-}
-
-function coded(code: string | undefined): string {
-  return code === undefined ? '' : ` (${code})`
+  const came = [
+    [replays, 'got its answer again'],
+    [conflicts, 'found it running'],
+    [met_unknown, 'found it in doubt'],
+    [mismatches, 'asked for something else under its key, and were refused'],
+  ] as const
+  const said = came.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`)
+  return `Of the requests that came back to this node since ${since}, ${said.length === 0 ? 'none was for it' : said.join(', ')}. Other nodes count their own.`
 }
 
 function ordinal(n: number): string {

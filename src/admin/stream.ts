@@ -11,7 +11,7 @@ export function eventStreams(events: Pick<Emitter, 'on'>, clock: Clock) {
   return {
     open(signal: AbortSignal, tenants: 'every tenant' | readonly string[]): Response {
       if (open.size >= adminBounds.streams)
-        throw new Refused('forbidden', `There are ${adminBounds.streams} listeners already.`)
+        throw new Refused('busy', `There are ${adminBounds.streams} listeners already.`)
       const headers = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' }
       const body = streamOf(events, clock, tenants, (end) => {
         open.add(end)

@@ -53,8 +53,11 @@ export interface EffectView {
   readonly tries: number
   readonly error_code?: string
   readonly provider_id?: string
+  readonly looks: number
   readonly left_to_operator: boolean
   readonly created_at: string
+  readonly doubted_at?: string
+  readonly looked_at_next?: string
   readonly finished_at?: string
 }
 
@@ -129,8 +132,11 @@ export function effectView(effect: StoredEffect): EffectView {
     tries: started,
     ...(errorCode !== undefined && { error_code: errorCode }),
     ...(providerId !== undefined && { provider_id: providerId }),
+    looks: effect.looks,
     left_to_operator: state === 'unknown' && effect.reconcileAfter === undefined,
     created_at: timeText(effect.createdAt),
+    ...timed('doubted_at', effect.doubtedAt),
+    ...timed('looked_at_next', effect.reconcileAfter),
     ...timed('finished_at', effect.finishedAt),
   }
 }

@@ -72,10 +72,10 @@ function entriesText(entries: readonly AuditView[], next: string | undefined): s
     action,
     scope,
     subject.slice(0, 'record:'.length + 8),
-    `${stateIn(before)} → ${stateIn(after)}`,
-    why,
+    `${stateIn(before)} → ${stateIn(after)}: ${why}`,
   ])
-  const lines = table(['#', 'age', 'who', 'action', 'scope', 'subject', 'state', 'why'], rows, process.stdout.columns)
+  const heads = ['#', 'age', 'who', 'action', 'scope', 'subject', 'state, and why']
+  const lines = table(heads, rows, process.stdout.columns)
   return [...lines, ...(next === undefined ? [] : [`\nThere are more: --after ${next}`])].join('\n')
 }
 
@@ -93,8 +93,9 @@ async function verify(
   bar.end()
   if (came.kind === 'broken') process.exitCode = exitCodes.failed
   if (json) return console.log(JSON.stringify(came))
-  if (came.kind === 'whole')
-    console.log(`The audit log is whole: ${came.head.sequence} entries, the last is ${anchorText(came.head)}.`)
+  if (came.kind === 'whole' && came.head.sequence === 0) console.log('The audit log is whole: nobody did anything yet.')
+  else if (came.kind === 'whole')
+    console.log(`The audit log is whole: ${entryCount(came.head)}, the last is\n${anchorText(came.head)}`)
   else console.log(`The audit log is not as it was written: entry ${came.sequence} is ${words[came.what]}.`)
 }
 
@@ -126,7 +127,11 @@ async function exported({ admin }: Desk, { to }: AuditFlags): Promise<void> {
   } while (after !== undefined)
   bar.end()
   if (out !== process.stdout) await finished(out.end())
-  console.error(`${last.sequence} entries, the last is ${anchorText(last)}`)
+  console.error(`${entryCount(last)}, the last is ${anchorText(last)}`)
+}
+
+function entryCount({ sequence }: { readonly sequence: number }): string {
+  return sequence === 1 ? '1 entry' : `${sequence} entries`
 }
 
 function anchorText({ sequence, hash }: { readonly sequence: number; readonly hash: string }): string {

@@ -1,4 +1,4 @@
-import type { Changed, DeadLetterView } from '../admin/admin.js'
+import type { Changed, DeadLetterView } from '../admin/effect-desk.js'
 import { effectBounds } from '../kernel/limits.js'
 import { age } from './ago.js'
 import { table } from './table.js'

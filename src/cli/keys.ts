@@ -9,6 +9,7 @@ import { parseDuration } from '../kernel/duration.js'
 import { ago } from './ago.js'
 import { atDesk, type Desk, type DeskFlags, deskCommand } from './desk.js'
 import { exitCodes } from './exit.js'
+import { factsText } from './facts.js'
 import { paint, painted } from './paint.js'
 import { stopSignal } from './stop-signal.js'
 import { table } from './table.js'
@@ -103,16 +104,16 @@ export function recordsText(records: readonly RecordView[], next: string | undef
 }
 
 export function storyText({ record, sentences, calls, effects }: Story): string {
-  const facts = [
-    ['key', record.key],
-    ['scope', record.scope],
-    ['operation', record.operation],
-    ['state', painted(record.state)],
-    ...calls.map(({ phase, downstream_key, state }) => ['call', `${phase} ${state} ${downstream_key}`]),
-    ...effects.map(({ id, kind, state }) => ['effect', `${id} ${kind} ${state}`]),
-  ]
-  return [...facts.map(([name = '', value]) => `${paint('bold', name.padEnd(11))}${value}`), '', ...sentences].join(
-    '\n',
+  return factsText(
+    [
+      ['key', record.key],
+      ['scope', record.scope],
+      ['operation', record.operation],
+      ['state', painted(record.state)],
+      ...calls.map(({ phase, downstream_key, state }) => ['call', `${phase} ${state} ${downstream_key}`] as const),
+      ...effects.map(({ id, kind, state }) => ['effect', `${id} ${kind} ${state}`] as const),
+    ],
+    sentences,
   )
 }
 
@@ -121,9 +122,7 @@ async function tail(desk: Desk, { json }: DeskFlags): Promise<void> {
   const stopping = new AbortController()
   void stopSignal().then(() => stopping.abort())
   const print = (name: string, data: object) =>
-    console.log(
-      json ? JSON.stringify({ event: name, ...data }) : `${paint('bold', name.padEnd(20))} ${factsText(data)}`,
-    )
+    console.log(json ? JSON.stringify({ event: name, ...data }) : `${paint('bold', name.padEnd(20))} ${wordsIn(data)}`)
   if (desk.kind === 'there') {
     try {
       for await (const { name, data } of desk.admin.events(stopping.signal)) print(name, data as object)
@@ -145,7 +144,7 @@ async function tail(desk: Desk, { json }: DeskFlags): Promise<void> {
 
 const tailMs = 1_000
 
-function factsText(data: object): string {
+function wordsIn(data: object): string {
   return Object.entries(data)
     .map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`)
     .join(' ')

@@ -6,6 +6,7 @@ import { addCompletion } from './completion.js'
 import { addDead } from './dead.js'
 import { addDoctor } from './doctor.js'
 import { exitCodes, reportFailure } from './exit.js'
+import { fitted } from './fitted.js'
 import { addKeys } from './keys.js'
 import { addMigrate } from './migrate.js'
 import { addPurge } from './purge.js'
@@ -27,7 +28,10 @@ const program = new Command('hapax')
   .description('Looks after idempotency keys, and the databases that they are in.')
   .version(version, '-V, --version', 'print the version and exit')
   .helpOption('-h, --help', 'print this help and exit')
+  // A narrow terminal breaks words in two where nobody else breaks the line.
+  .configureHelp({ minWidthToWrap: 20 })
   .configureOutput({
+    writeOut: (text) => process.stdout.write(fitted(text, process.stdout.columns)),
     outputError: (text, write) =>
       write(
         `${text

@@ -54,10 +54,13 @@ export function remoteAdmin(url: string, token: string | undefined): Remote {
       post(name === undefined ? '/reconcile' : '/records/reconcile', { ...name, ...reasoned(by) }),
     purge: (name, by) => post('/records/purge', { ...name, ...reasoned(by) }),
     effects: (query) => read('/effects', query),
+    effectStory: (id) => read('/effects/story', { id }),
+    settleEffect: (id, word, by) => post('/effects/settle', { id, ...word, ...reasoned(by) }),
     deadLetters: (query) => read('/dead-letters', query),
     previewRedrive: (query) => post('/dead-letters/preview', query),
     redrive: (query, by) => post('/dead-letters/redrive', { ...query, ...reasoned(by) }),
     discard: (ids, by) => post('/dead-letters/discard', { ids, ...reasoned(by) }),
+    stats: () => read('/stats'),
     tenants: (query) => read('/tenants', query),
     tenant: async (tenant) => {
       const [one] = (await read<{ items: Awaited<ReturnType<Admin['tenant']>>[] }>('/tenants', { tenant })).items

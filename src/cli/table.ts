@@ -5,15 +5,21 @@ const plainWidth = 80
 const longest = 100
 const shortest = 24
 
-/** Rows as lines of text. The last column is wrapped to what is left of the width. */
+/**
+ * Rows as lines of text. The last column is wrapped to what is left of the width; on a terminal where too little is left, it
+ * comes beneath its row.
+ */
 export function table(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
-  width: number = plainWidth,
+  columns: number | undefined,
 ): readonly string[] {
+  const width = columns ?? plainWidth
   const all = [heads, ...rows]
   const widths = heads.slice(0, -1).map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)) + gap)
   const left = widths.reduce((sum, one) => sum + one, 0)
+  const longestLast = Math.max(...all.map((row) => row.at(-1)?.length ?? 0))
+  if (columns !== undefined && width - left < Math.min(shortest, longestLast)) return beneath(all, widths, width)
   const room = Math.max(shortest, Math.min(width - left, longest))
   return all.flatMap((row) => {
     const start = widths.map((one, column) => (row[column] ?? '').padEnd(one)).join('')
@@ -21,7 +27,16 @@ export function table(
   })
 }
 
-function wrapped(text: string, room: number): readonly string[] {
+const further = ' '.repeat(6)
+
+function beneath(all: readonly (readonly string[])[], widths: readonly number[], width: number): readonly string[] {
+  return all.flatMap((row) => {
+    const start = widths.map((one, column) => (row[column] ?? '').padEnd(one)).join('')
+    return [start.trimEnd(), ...wrapped(row.at(-1) ?? '', width - further.length).map((line) => `${further}${line}`)]
+  })
+}
+
+export function wrapped(text: string, room: number): readonly string[] {
   const lines: string[] = []
   let line = ''
   for (const word of text.split(/\s+/)) {

@@ -3,6 +3,7 @@ import { play, type Show } from './stage.js'
 import { answers } from './store/answers.js'
 import { askingFirst } from './store/asking-first.js'
 import { audit } from './store/audit.js'
+import { auditEffects } from './store/audit-effects.js'
 import { bounds } from './store/bounds.js'
 import { calls } from './store/calls.js'
 import { clocks } from './store/clocks.js'
@@ -100,6 +101,7 @@ const subjects: readonly Subject[] = [
   { subject: 'effects', needs: ['effects', 'transactions'], promises: effectCommits },
   { subject: 'inbox', needs: ['inbox', 'transactions'], promises: inbox },
   { subject: 'audit', needs: ['audit'], promises: audit },
+  { subject: 'audit', needs: ['audit', 'effects', 'calls', 'transactions'], promises: auditEffects },
   { subject: 'faults', needs: ['cut'], promises: faults },
   { subject: 'transaction faults', needs: ['transactions', 'cut'], promises: transactionFaults },
 ]

@@ -1,16 +1,13 @@
 import type { KeptTestimony } from '../engine/call-store.js'
 import type { EffectKind } from '../engine/effect-definition.js'
-import type { EffectResult, StoredEffect } from '../engine/effect-store.js'
+import type { EffectEvidence, StoredEffect } from '../engine/effect-store.js'
 import type { LookedUp } from '../engine/work.js'
 import type { Log } from '../kernel/log.js'
 import { packed, unpacked } from './packed.js'
 import type { Surroundings } from './surroundings.js'
 
 /** What ends a doubt, and who said it. */
-export type EffectEvidence = { readonly by: string } & (
-  | ({ readonly kind: 'landed' } & EffectResult)
-  | { readonly kind: 'not_landed' }
-)
+export type SaidEvidence = { readonly by: string } & EffectEvidence
 
 /**
  * From when on a "not landed" counts, by the store's clock and by that of whoever believes it: before, whoever held the effect
@@ -29,7 +26,7 @@ export function testified(
   kind: EffectKind,
   testimonies: readonly KeptTestimony[],
   { clock, log }: Pick<Surroundings<never>, 'clock' | 'log'>,
-): EffectEvidence | undefined {
+): SaidEvidence | undefined {
   const said = saidAbout(effect, testimonies)
   const landed = said.findLast(({ says, result }) => says === 'landed' && result !== undefined)
   if (landed?.result !== undefined) {
@@ -57,7 +54,7 @@ function saidAbout(effect: StoredEffect, testimonies: readonly KeptTestimony[]):
 }
 
 /** Evidence that cannot be read is none. */
-export function judged(log: Log, judge: () => EffectEvidence | undefined): EffectEvidence | undefined {
+export function judged(log: Log, judge: () => SaidEvidence | undefined): SaidEvidence | undefined {
   try {
     return judge()
   } catch (error) {
@@ -67,7 +64,7 @@ export function judged(log: Log, judge: () => EffectEvidence | undefined): Effec
 }
 
 /** What an answer to a question amounts to. Anything but the two answers there are is none. */
-export function lookedUp(kind: EffectKind, said: unknown, log: Log): EffectEvidence | undefined {
+export function lookedUp(kind: EffectKind, said: unknown, log: Log): SaidEvidence | undefined {
   const { landed, result } = (said ?? {}) as Partial<NonNullable<LookedUp<unknown>> & { readonly result: unknown }>
   if (landed === true) return { kind: 'landed', by: 'lookup', ...packed(kind, result, log) }
   return landed === false ? { kind: 'not_landed', by: 'lookup' } : undefined

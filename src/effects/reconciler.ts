@@ -6,7 +6,7 @@ import { backoffMs } from '../kernel/backoff.js'
 import { within } from '../kernel/clock.js'
 import { passing } from '../kernel/crash-points.js'
 import { backoffs, defaults, effectBounds } from '../kernel/limits.js'
-import { countsFrom, type EffectEvidence, judged, lookedUp, testified, toldToHaveLanded } from './evidence.js'
+import { countsFrom, judged, lookedUp, type SaidEvidence, testified, toldToHaveLanded } from './evidence.js'
 import { outages } from './outages.js'
 import { aboutOf } from './packed.js'
 import { type EffectSurroundings, subjectOf, surroundingsOf } from './surroundings.js'
@@ -84,12 +84,12 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
   }
 
   /** What a provider said stays on record, also when the effect has gone on; and it is before anybody acts on it. */
-  async function keep({ downstreamKey }: StoredEffect, { by, ...evidence }: EffectEvidence): Promise<void> {
+  async function keep({ downstreamKey }: StoredEffect, { by, ...evidence }: SaidEvidence): Promise<void> {
     const result = evidence.kind === 'landed' && evidence.result.byteLength > 0 ? { result: evidence.result } : {}
     await words.keep({ downstreamKey, says: evidence.kind, ...result, by, why: 'its provider was asked' })
   }
 
-  async function settle(effect: StoredEffect, evidence: EffectEvidence): Promise<keyof Reconciled> {
+  async function settle(effect: StoredEffect, evidence: SaidEvidence): Promise<keyof Reconciled> {
     const { by, ...says } = evidence
     // Somebody else ended the doubt: that is as good.
     if (!(await store.resolve(effect, says))) return 'postponed'

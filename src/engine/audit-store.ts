@@ -1,3 +1,5 @@
+import type { EffectClaim, EffectEvidence } from './effect-store.js'
+import type { Testimony } from './inbox-store.js'
 import type { RecordName } from './record.js'
 import type { Plan, Settlement } from './settlement.js'
 
@@ -25,7 +27,7 @@ export interface Actor {
 }
 
 /** What a person can do. */
-export type Deed = RecordDeed | EffectDeed | NotedDeed
+export type Deed = RecordDeed | EffectDeed | ResolveDeed | NotedDeed
 
 export type RecordDeed =
   /** Ends a doubt by evidence. Said before `notBefore`, on the store's clock, it is refused: a slow holder may still act. */
@@ -43,6 +45,15 @@ export type RecordDeed =
 export type EffectDeed =
   | { readonly kind: 'redrive'; readonly ids: readonly number[]; readonly keyMemory?: 'anew' }
   | { readonly kind: 'discard'; readonly ids: readonly number[] }
+
+/** Ends the doubt about an effect by evidence, which is kept with it. Said before `notBefore`, it is refused as with records. */
+export interface ResolveDeed {
+  readonly kind: 'resolve'
+  readonly claim: EffectClaim
+  readonly evidence: EffectEvidence
+  readonly said: Testimony
+  readonly notBefore?: number
+}
 
 /** What changes nothing here, and is worth knowing: that all doubts were looked at now. */
 export interface NotedDeed {

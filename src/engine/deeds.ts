@@ -1,8 +1,9 @@
 import type { Happened } from './audit-chain.js'
-import type { RecordDeed, Refusal } from './audit-store.js'
+import type { RecordDeed, Refusal, ResolveDeed } from './audit-store.js'
 import type { CallMark } from './call-store.js'
 import { digestHex } from './digest.js'
 import type { StoredEffect } from './effect-store.js'
+import * as effectTransitions from './effect-transitions.js'
 import type { StoredRecord } from './record.js'
 import * as transitions from './transitions.js'
 
@@ -17,7 +18,14 @@ export type Enacted =
       readonly call: CallMark | undefined
       readonly happened: Happened
     }
-  | { readonly kind: 'refused'; readonly why: Refusal; readonly state?: string; readonly retryAfterMs?: number }
+  | RefusedDeed
+
+interface RefusedDeed {
+  readonly kind: 'refused'
+  readonly why: Refusal
+  readonly state?: string
+  readonly retryAfterMs?: number
+}
 
 /** `effects` says whether some of the record's are not final yet. */
 export function enact(
@@ -52,11 +60,29 @@ export function enact(
   }
 }
 
+/** The same of the doubt about an effect. */
+export type Resolved = { readonly kind: 'done'; readonly next: StoredEffect; readonly happened: Happened } | RefusedDeed
+
+export function enactResolve(current: StoredEffect | undefined, deed: ResolveDeed, now: number): Resolved {
+  if (current === undefined) return { kind: 'refused', why: 'absent' }
+  const { state } = current
+  if (state !== 'unknown') return { kind: 'refused', why: 'state', state }
+  const waitMs = (deed.notBefore ?? now) - now
+  if (waitMs > 0) return { kind: 'refused', why: 'too_early', state, retryAfterMs: waitMs }
+  const next = effectTransitions.resolve(current, deed.claim, deed.evidence, now)
+  if (next === undefined) return { kind: 'refused', why: 'changed', state }
+  const { says, by, why } = deed.said
+  const after = { ...effectStanding(next), evidence: { says, by, why } }
+  const { scope, id } = current
+  const happened = { scope, subject: subjectOfEffect(id), before: effectStanding(current), after }
+  return { kind: 'done', next, happened: { action: 'settle', ...happened } }
+}
+
 export function subjectOfRecord(record: Pick<StoredRecord, 'scope' | 'key'>): string {
   return `record:${digestHex(record)}`
 }
 
-function subjectOfEffect(id: number): string {
+export function subjectOfEffect(id: number): string {
   return `effect:${id}`
 }
 

@@ -88,6 +88,9 @@ export interface EffectSettlement {
   readonly outcome: EffectOutcome
 }
 
+/** What ends a doubt about an effect. */
+export type EffectEvidence = ({ readonly kind: 'landed' } & EffectResult) | { readonly kind: 'not_landed' }
+
 export interface EffectQuery {
   readonly state?: EffectState
   readonly kind?: string
@@ -149,10 +152,7 @@ export interface EffectStore<Tx> {
    * which outweighs it. `false` when it is not unknown, or was claimed
    * again since: what was found out about one attempt says nothing of a later one.
    */
-  resolve(
-    seen: EffectClaim,
-    evidence: ({ readonly kind: 'landed' } & EffectResult) | { readonly kind: 'not_landed' },
-  ): Promise<boolean>
+  resolve(seen: EffectClaim, evidence: EffectEvidence): Promise<boolean>
 
   find(id: number): Promise<StoredEffect | undefined>
   findByKey(downstreamKey: string): Promise<StoredEffect | undefined>

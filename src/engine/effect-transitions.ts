@@ -1,5 +1,6 @@
 import type {
   EffectClaim,
+  EffectEvidence,
   EffectOutcome,
   EffectResult,
   EffectState,
@@ -149,7 +150,7 @@ export function postpone(
 export function resolve(
   current: StoredEffect | undefined,
   seen: EffectClaim,
-  evidence: Parameters<EffectStore<never>['resolve']>[1],
+  evidence: EffectEvidence,
   now: number,
 ): StoredEffect | undefined {
   if (!isDoubt(current, seen)) return undefined

@@ -34,7 +34,10 @@ export function orderOf(way: Way): 'key' | 'lease' | 'scope' | undefined {
   }
 }
 
-/** Where a page ends. */
+/**
+ * Where a page ends: at the last record that was looked at, whoever's it is. It is told to whoever asked for the page, so that
+ * a key is not in it but is looked up by its record.
+ */
 export interface Place {
   readonly by: string | number | undefined
   readonly id: number
@@ -43,7 +46,7 @@ export interface Place {
 export function placeOf(way: Way, record: StoredRecord): Place {
   switch (orderOf(way)) {
     case 'key':
-      return { by: record.key, id: record.id }
+      return { by: undefined, id: record.id }
     case 'lease':
       return { by: record.leaseUntil ?? 0, id: record.id }
     case 'scope':
@@ -59,9 +62,10 @@ export function afterOf({ by, id }: Place): string {
 
 /** What comes from outside is one that we gave, or it leads nowhere. */
 export function placeAfter(way: Way, after: string): Place {
-  if (orderOf(way) === undefined) return { by: undefined, id: wholeOf(Number(after)) }
+  const order = orderOf(way)
+  if (order === undefined || order === 'key') return { by: undefined, id: wholeOf(Number(after)) }
   const [by, id] = JSON.parse(Buffer.from(after, 'base64url').toString()) as [unknown, unknown]
-  const kind = orderOf(way) === 'lease' ? 'number' : 'string'
+  const kind = order === 'lease' ? 'number' : 'string'
   invariant(typeof by === kind, 'a page goes on where the one before it ended')
   return { by: by as string | number, id: wholeOf(Number(id)) }
 }
@@ -97,15 +101,25 @@ export function pageOf(all: Iterable<StoredRecord>, query: ListQuery): Page {
   const way = wayOf(query)
   const turn = query.order === 'newest' ? -1 : 1
   const compare = (a: Place, b: Place) => byPlace(a, b) * turn
+  const records = Array.from(all)
+  const ordered = (record: StoredRecord): Place =>
+    orderOf(way) === 'key' ? { by: record.key, id: record.id } : placeOf(way, record)
   const after = query.after === undefined ? undefined : placeAfter(way, query.after)
-  const found = Array.from(all)
+  const at = after && orderOf(way) === 'key' ? records.find(({ id }) => id === after.id) : undefined
+  const begin = at === undefined ? after : ordered(at)
+  // A record that is gone by now has no place any more: what is listed by keys begins anew, and nothing is missed.
+  const isGone = begin !== undefined && orderOf(way) === 'key' && at === undefined
+  const found = records
     .filter((record) => fits(record, query))
-    .map((record) => ({ record, place: placeOf(way, record) }))
-    .filter(({ place }) => after === undefined || compare(place, after) > 0)
+    .map((record) => ({ record, place: ordered(record) }))
+    .filter(({ place }) => begin === undefined || isGone || compare(place, begin) > 0)
     .sort((a, b) => compare(a.place, b.place))
   const page = found.slice(0, query.limit)
-  const end = found.length > query.limit ? page.at(-1)?.place : undefined
-  return { records: page.map(({ record }) => copyOfRecord(record)), next: end && afterOf(end) }
+  const last = found.length > query.limit ? page.at(-1) : undefined
+  return {
+    records: page.map(({ record }) => copyOfRecord(record)),
+    next: last && afterOf(placeOf(way, last.record)),
+  }
 }
 
 function byPlace(a: Place, b: Place): number {

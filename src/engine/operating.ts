@@ -1,3 +1,4 @@
+import type { Clock } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
 import type { Acted, Actor, AuditStore, Deed } from './audit-store.js'
@@ -72,6 +73,8 @@ export function operating<Tx>(context: Context<Tx>, quotas: QuotaOptions | undef
     if (record.state !== 'unknown') return { kind: 'refused', why: 'state', state: record.state }
     const judged = judgement(context, record, word, by)
     if ('why' in judged) return { ...judged, state: record.state }
+    const early = tooEarly(judged.notBefore, context.clock)
+    if (early !== undefined) return { ...early, state: record.state }
     const acted = await act({ kind: 'settle', name, ...judged }, by)
     const { says } = word
     if (acted.kind === 'done') context.events.emit('settled', () => ({ ...subjectIn(record), says, by: by.who }))
@@ -90,6 +93,18 @@ export function operating<Tx>(context: Context<Tx>, quotas: QuotaOptions | undef
     audit: audit && { list: (query) => opened(() => audit.list(query)), head: () => opened(() => audit.head()) },
     examine: async () => store.examine?.(),
   }
+}
+
+/** The store judges by its own clock; that of the process which believes it has to agree. */
+export function tooEarly(notBefore: number | undefined, clock: Pick<Clock, 'now'>): RefusedEarly | undefined {
+  const retryAfterMs = (notBefore ?? 0) - clock.now()
+  return retryAfterMs > 0 ? { kind: 'refused', why: 'too_early', retryAfterMs } : undefined
+}
+
+interface RefusedEarly {
+  readonly kind: 'refused'
+  readonly why: 'too_early'
+  readonly retryAfterMs: number
 }
 
 /** What a word makes of a record, and from when on it counts; or what is missing. */

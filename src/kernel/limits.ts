@@ -361,6 +361,8 @@ export const adminBounds = {
   page: 50,
   /** And at most: whoever wants more pages on. */
   largestPage: 500,
+  /** Effects of a record whose entries in the audit log are in its story: few records have as many. */
+  storyEffects: 20,
   /** Keys of a tenant that are counted for somebody who looks: a quick count, and a lower bound beyond it. */
   countedKeys: 10_000,
   /** Events that a listener may be behind; what comes then is not sent, and counted. */

@@ -69,6 +69,70 @@ describe('who is let in', () => {
   })
 })
 
+test('nobody sees another tenant by a filter, a cursor, a count or a story', async () => {
+  const { ask, answered, doubtful } = await site({
+    authorize: () => ({ who: 'ann', may: { read: ['acme'], audit: ['acme'], reconcile: ['acme'] } }),
+  })
+  for (const scope of ['acme', 'globex']) for (const key of ['a-1', 'a-2', 'a-3']) await answered(scope, key)
+  await doubtful('acme', 'd')
+  await doubtful('globex', 'd')
+  const items = async (query: string) => (await ask(`/records?${query}`)).json
+  expect(await items('tenant=acme&scope=globex')).toEqual({ items: [] })
+  expect(await items('tenant=acme&scope=globex&key=a-1')).toEqual({ items: [] })
+  const page = await items('tenant=acme&key_prefix=a-&limit=2')
+  expect(page.items).toMatchObject([{ scope: 'acme' }, { scope: 'acme' }])
+  expect(Buffer.from(String(page.next), 'base64url').toString()).not.toContain('a-')
+  expect((await items(`tenant=acme&key_prefix=a-&limit=2&after=${page.next}`)).items).toMatchObject([{ scope: 'acme' }])
+  for (const query of ['', 'key=a-1', 'key_prefix=a', 'scope=globex', 'state=unknown', 'tenant=globex', 'tenant='])
+    expect((await ask(`/records?${query}`)).status, query).toBeGreaterThanOrEqual(400)
+  const other = ['/records/story?scope=globex&key=a-1', '/tenants', '/tenants?tenant=globex', '/effects', '/stats']
+  for (const path of [...other, '/dead-letters', '/audit', '/audit?scope=globex&key=d', '/audit/verify'])
+    expect(await ask(path), path).toMatchObject({ status: 403, json: { code: 'forbidden' } })
+  expect(await ask('/reconcile', { reason: 'a test' })).toMatchObject({ status: 403 })
+  const looked = await ask('/records/reconcile', { scope: 'acme', key: 'd', reason: 'a test' })
+  expect(Object.values(looked.json.came as object)).toEqual([1])
+})
+
+test('a permission in no tenant is none, and who has lost one is not told what came of it before', async () => {
+  let may: Record<string, readonly string[]> = { read: ['acme'], purge: ['acme'] }
+  const { ask, answered } = await site({ authorize: () => ({ who: 'ann', may }) })
+  await answered('acme', 'k')
+  const purge = () =>
+    ask('/records/purge', { scope: 'acme', key: 'k', reason: 'a test' }, { 'idempotency-key': 'once' })
+  expect((await purge()).status).toBe(200)
+  may = { read: [], purge: [] }
+  expect(await purge()).toMatchObject({ status: 403, json: { code: 'forbidden' } })
+  for (const path of ['/records?tenant=acme', '/routes', '/workers', '/health', '/events'])
+    expect((await ask(path)).status, path).toBe(403)
+})
+
+test('a body is read up to its bound, and listeners are let in up to theirs', async () => {
+  const { api, ask } = await site()
+  let sent = 0
+  const endless = new ReadableStream({
+    pull: (controller) => {
+      sent += 65_536
+      controller.enqueue(new Uint8Array(65_536).fill(32))
+    },
+  })
+  const headers = { 'content-type': 'application/json' }
+  const asked = new Request('http://admin/dead-letters/preview', {
+    method: 'POST',
+    headers,
+    body: endless,
+    duplex: 'half',
+  } as RequestInit)
+  expect((await api(asked)).status).toBe(413)
+  expect(sent).toBeLessThan(4 * 1024 * 1024)
+  const leaving = new AbortController()
+  const listen = () => api(new Request('http://admin/events', { signal: leaving.signal }))
+  for (let count = 0; count < 16; count++) expect((await listen()).status).toBe(200)
+  expect(await ask('/events')).toMatchObject({ status: 429, json: { code: 'busy' } })
+  leaving.abort()
+  const again = await listen()
+  expect(again.status).toBe(200)
+})
+
 describe('a write', () => {
   const purge = { scope: 'acme', key: 'k', reason: 'a test' }
 
@@ -138,10 +202,12 @@ test('a doubt is settled with its answer, which a retry gets; not landed counts 
   })
   expect(await ask('/records/settle', { ...word, key: 'd', says: 'completed', answer })).toMatchObject({ status: 200 })
   expect(await answered('acme', 'd')).toMatchObject({ value: 'paid', replayed: true })
-  const early = await ask('/records/settle', { ...word, key: 'e', says: 'not_landed' })
+  const sent = { 'idempotency-key': 'the-same' }
+  const early = await ask('/records/settle', { ...word, key: 'e', says: 'not_landed' }, sent)
   expect(early).toMatchObject({ status: 409, json: { code: 'too_early', retryable: true, retry_after: 10 } })
   await clock.advance(10_000)
-  expect(await ask('/records/settle', { ...word, key: 'e', says: 'not_landed' })).toMatchObject({ status: 200 })
+  const later = await ask('/records/settle', { ...word, key: 'e', says: 'not_landed' }, sent)
+  expect(later).toMatchObject({ status: 200 })
   expect(await answered('acme', 'e')).toMatchObject({ value: 'paid', replayed: false })
 })
 

@@ -5,7 +5,6 @@ import { engine } from 'hapax'
 import { routeCollector, routesOf } from 'hapax/admin'
 import { guard as guardExpress } from 'hapax/express'
 import { guard as guardFastify } from 'hapax/fastify'
-import { guard as guardFetch } from 'hapax/fetch'
 import { memoryStore } from 'hapax/memory'
 import { expect, test } from 'vitest'
 
@@ -70,26 +69,6 @@ test.each([
     { method: 'POST', path: '/refunds', verdict: 'gap' },
     { method: 'PATCH', path: '…/orders', verdict: 'gap' },
   ])
-})
-
-test('of Hono, by the shape of its list', async () => {
-  const guarded = guardFetch(hapax, options, async () => Response.json({}))
-  const routes = [
-    { method: 'POST', path: '/payments', handler: guarded },
-    { method: 'POST', path: '/refunds', handler },
-    { method: 'ALL', path: '/*', handler },
-  ]
-  expect(await routesOf({ routes })).toMatchObject([
-    { path: '/payments', verdict: 'guarded' },
-    { path: '/refunds', verdict: 'gap' },
-  ])
-})
-
-test('of Nest, by the application that it stands on', async () => {
-  const app = express()
-  app.post('/refunds', (_request, response) => void response.json({}))
-  const nest = { getHttpAdapter: () => ({ getInstance: () => app }) }
-  expect(await routesOf(nest)).toMatchObject([{ path: '/refunds', verdict: 'gap' }])
 })
 
 test('of an OpenAPI document, by the header that they take', async () => {

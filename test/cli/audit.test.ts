@@ -105,6 +105,23 @@ test('what was exported is an anchor: a log that was made anew as a whole is not
   })
 })
 
+test('an end that was cut off together with its head is found by an anchor, and only by that', {
+  timeout: 60_000,
+}, async () => {
+  const path = await freshFile()
+  const whole = hapax('audit', 'verify', path)
+  const anchor = /^(4:[0-9a-f]{64})$/m.exec(whole.stdout)?.[1] ?? ''
+  const database = new Database(path)
+  database.exec(`DELETE FROM hapax_audit WHERE sequence > 2;
+    UPDATE hapax_audit_head SET (sequence, hash) = (SELECT sequence, hash FROM hapax_audit WHERE sequence = 2)`)
+  database.close()
+  expect(hapax('audit', 'verify', path)).toMatchObject({ code: 0 })
+  expect(hapax('audit', 'verify', path, '--anchor', anchor)).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('entry 3 is where it ends'),
+  })
+})
+
 onPostgres('hapax audit on PostgreSQL', (url) => {
   test.each(meddling)('verify exits 1 for %s', { timeout: 60_000 }, async (...one) => {
     const { schema, owner, node } = await schemaOfTest(url)

@@ -146,4 +146,22 @@ export const plantedPostgresFaults: readonly PlantedPostgresFault[] = [
     from: /^COMMIT$/,
     to: 'ROLLBACK',
   },
+  {
+    fault: 'writes down what people did without taking turns',
+    caughtBy: 'of twenty writers at once, on two nodes, each has its place in one chain',
+    from: /(FROM [^\s]*\.audit_head) FOR UPDATE/,
+    to: '$1',
+  },
+  {
+    fault: 'forgets where the chain of the audit log ends',
+    caughtBy: 'a settlement is written down with who, why, before and after, and is there when it is',
+    from: /(UPDATE [^\s]*\.audit_head SET sequence = \$1, hash = \$2)/,
+    to: '$1 WHERE false',
+  },
+  {
+    fault: 'purges what has effects that are not final',
+    caughtBy: 'an answer whose effects are not final is not purged',
+    from: /^(SELECT 1 FROM [^\s]*\.records r WHERE id = \$1 AND )/,
+    to: '$1false AND ',
+  },
 ]

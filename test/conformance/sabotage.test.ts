@@ -2,13 +2,14 @@ import type { Store } from 'hapax'
 import { type ConformanceCase, type StoreHarness, storeConformance } from 'hapax/conformance'
 import { describe, expect, test } from 'vitest'
 import { memoryHarness } from './memory-harness.js'
+import { plantedAuditFaults, plantedEffectAuditFaults } from './planted-audit-faults.js'
 import { type Plant, plantedFaults } from './planted-faults.js'
 import { plantedTransactionFaults } from './planted-transaction-faults.js'
 import { plantedWaitingFaults, plantedWorkFaults } from './planted-work-faults.js'
 import { sqliteHarness } from './sqlite-harness.js'
 
-const inMemory = [...plantedFaults, ...plantedWaitingFaults]
-const inSqlite = [...plantedTransactionFaults, ...plantedWorkFaults]
+const inMemory = [...plantedFaults, ...plantedWaitingFaults, ...plantedAuditFaults]
+const inSqlite = [...plantedTransactionFaults, ...plantedWorkFaults, ...plantedEffectAuditFaults]
 
 describe('the suite finds out a store that', () => {
   test.each(inMemory)('$fault', async ({ plant, caughtBy }) => {
@@ -24,7 +25,7 @@ describe('the suite finds out a store that', () => {
 test('the suite finds nothing wrong with a store in which no fault is planted', async () => {
   const caught = new Set(inSqlite.map(({ caughtBy }) => caughtBy))
   const onSqlite = storeConformance(sabotaged(sqliteHarness, () => ({}))).filter(({ name }) => caught.has(name))
-  expect(onSqlite).toHaveLength(inSqlite.length)
+  expect(onSqlite).toHaveLength(caught.size)
   expect(await failures([...storeConformance(sabotaged(memoryHarness, () => ({}))), ...onSqlite])).toEqual([])
 })
 

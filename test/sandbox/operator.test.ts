@@ -86,11 +86,11 @@ test('by the command line: a payment that timed out is found, explained, settled
   expect(isReplay(await pay(sandbox, { key }))).toBe(true)
 
   expect(hapax('audit', 'list', where).stdout).toMatch(
-    /operator:sandbox +settle +acme .* unknown → failed_retryable +the\s+customer\s+asks/,
+    /operator:sandbox +settle +acme +record:\S+\s+unknown\s+→\s+failed_retryable:\s+the\s+customer\s+asks/,
   )
   expect(hapax('audit', 'verify', where)).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^The audit log is whole: 1 entries/),
+    stdout: expect.stringMatching(/^The audit log is whole: 1 entry/),
   })
   expect(hapax('keys', 'show', where, 'acme', key).stdout).toMatch(
     /operator:sandbox said that it landed at .* in the books/,

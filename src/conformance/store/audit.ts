@@ -55,6 +55,15 @@ export const audit: Readonly<Record<string, Show>> = {
     same((await store.find(claim))?.state, 'unknown')
   },
 
+  'who reads the log may do to what he was given what he likes': async ({ store, audit }) => {
+    const [entry] = entriesOf(await audit(store).act(settles(await doubted(store)), ann))
+    assert.ok(entry)
+    Object.assign(entry, { why: 'something else' })
+    const [listed] = (await audit(store).list({ limit: 1 })).entries
+    Object.assign(listed ?? {}, { who: 'operator:bob' })
+    same((await verified(audit(store))).kind, 'whole')
+  },
+
   'what is said too early is refused, with how long to wait': async ({ store, audit, startedAt, at }) => {
     const claim = await doubted(store)
     const deed = { ...settles(claim), notBefore: startedAt + leaseMs }

@@ -115,6 +115,19 @@ export const listing: Readonly<Record<string, Show>> = {
     same((await store.list({ key: { startsWith: 'order%' }, limit: 5 })).records, [])
   },
 
+  'where a page of keys ends does not tell a key, and a list whose place is gone begins anew': async ({ store }) => {
+    const [first, second] = [keyOf('secret-1'), keyOf('secret-2')]
+    await completed(store, { key: first })
+    await completed(store, { key: second })
+    for (const order of ['oldest', 'newest'] as const) {
+      const query = { key: { startsWith: 'secret-' }, order, limit: 1 } as const
+      const { next = '' } = await store.list(query)
+      assert.ok(!`${next} ${Buffer.from(next, 'base64url')}`.includes('secret'), next)
+      const gone = await store.list({ ...query, limit: 2, after: '999999' })
+      same(gone.records.length, 2)
+    }
+  },
+
   'tenants are listed once each, however many scopes they have, page by page': async ({ store }) => {
     const scopes = [
       'acme',

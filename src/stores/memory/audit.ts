@@ -17,6 +17,8 @@ export function memoryAudit(now: () => number, enacted: (deed: RecordDeed, at: n
       case 'redrive':
       case 'discard':
         return []
+      case 'resolve':
+        return { kind: 'refused', why: 'absent' }
       case 'settle':
       case 'purge':
       case 'reconcile': {
@@ -32,7 +34,7 @@ export function memoryAudit(now: () => number, enacted: (deed: RecordDeed, at: n
       const came = happening(deed, at)
       if ('kind' in came) return came
       const entries = chained(head(), came, by, at)
-      log.push(...entries)
+      log.push(...entries.map((entry) => ({ ...entry })))
       return { kind: 'done', entries }
     },
     async list({ subject, order, limit, after }) {
@@ -41,7 +43,7 @@ export function memoryAudit(now: () => number, enacted: (deed: RecordDeed, at: n
       const isBeyond = (entry: AuditEntry) =>
         after === undefined || (order === 'newest' ? entry.sequence < Number(after) : entry.sequence > Number(after))
       const found = all.filter((entry) => isBeyond(entry) && (subject === undefined || entry.subject === subject))
-      const entries = found.slice(0, size)
+      const entries = found.slice(0, size).map((entry) => ({ ...entry }))
       return { entries, next: found.length > size ? String(entries.at(-1)?.sequence) : undefined }
     },
     head: async () => head(),

@@ -172,7 +172,7 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
     audit: each(
       kept,
       postgresAudit({
-        queries: auditQueriesFor(quoted(schema)),
+        queries: { ...auditQueriesFor(quoted(schema)), ...said },
         records: queries,
         effects: (on) =>
           postgresEffects({ queries: outbox, execute: on, rowSecurity, phases: connections, readBack: connections }),

@@ -54,7 +54,7 @@ export function listingOf(query: ListQuery, size: number, dialect: Dialect): Lis
   const branches = branchesOf(way, query, give, dialect)
   const filter = filterOf(way, query, give, dialect)
   const beyond =
-    query.after === undefined ? [] : [beyondOf(placeAfter(way, query.after), way, by, turn.sign, give, dialect)]
+    query.after === undefined ? [] : [beyondOf(placeAfter(way, query.after), query, by, turn.sign, give, dialect)]
   const most = filter.length === 0 ? size + 1 : limits.looked
   const looked = give(most)
   const walks = branches.map(
@@ -123,12 +123,13 @@ function branchesOf(way: Way, query: ListQuery, give: Give, dialect: Dialect): r
   }
 }
 
-function keyed({ key }: ListQuery, give: Give, { byBytes }: Dialect): readonly string[] {
+function keyed(query: ListQuery, give: Give, { byBytes }: Dialect): readonly string[] {
+  const { key } = query
   const column = byBytes('idempotency_key')
   if (key === undefined) return []
   if ('is' in key) return [`${column} = ${give(key.is)}`]
-  // Keys are printable, and this character comes behind all that are.
-  return [`${column} >= ${give(key.startsWith)}`, `${column} < ${give(`${key.startsWith}\x7f`)}`]
+  const [from, to] = keysIn(query)
+  return [`${column} >= ${give(from)}`, `${column} < ${give(to)}`]
 }
 
 /**
@@ -175,15 +176,33 @@ function filterOf(way: Way, query: ListQuery, give: Give, dialect: Dialect): rea
 
 function beyondOf(
   place: Place,
-  way: Way,
+  query: ListQuery,
   by: string | undefined,
   sign: '<' | '>',
   give: Give,
-  { time }: Dialect,
+  { table, time }: Dialect,
 ): string {
-  if (by === undefined || place.by === undefined) return `id ${sign} ${give(place.id)}`
-  const first = give(place.by)
-  return `(${by}, id) ${sign} (${orderOf(way) === 'lease' ? time(first) : first}, ${give(place.id)})`
+  const id = give(place.id)
+  switch (orderOf(wayOf(query))) {
+    case undefined:
+      return `id ${sign} ${id}`
+    case 'lease':
+      return `(${by}, id) ${sign} (${time(give(place.by ?? 0))}, ${id})`
+    case 'scope':
+      return `(${by}, id) ${sign} (${give(place.by ?? '')}, ${id})`
+    case 'key': {
+      // A record that is gone by now has no place any more: the list begins anew, and nothing is missed.
+      const [from, to] = keysIn(query)
+      const key = `coalesce((SELECT idempotency_key FROM ${table} WHERE id = ${id}), ${give(sign === '>' ? from : to)})`
+      return `(${by}, id) ${sign} (${key}, ${id})`
+    }
+  }
+}
+
+/** Keys are printable, and this character comes behind all that are. */
+function keysIn({ key }: ListQuery): readonly [string, string] {
+  const prefix = key !== undefined && 'startsWith' in key ? key.startsWith : ''
+  return [prefix, `${prefix}\x7f`]
 }
 
 function all(conditions: readonly string[]): string {

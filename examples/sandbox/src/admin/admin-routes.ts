@@ -9,11 +9,16 @@ import { bodyLimit } from '../web/web-app.js'
  * `/admin/…`: what operators do, for whoever sits at this machine. The sandbox has no operators of its own, so that the
  * address says who may: nobody from elsewhere is let in, and no page that has a name of its own point here.
  */
-export function addAdmin(app: FastifyInstance, { hapax }: Sandbox, routes: () => readonly GuardedRoute[]): void {
+export function addAdmin(
+  app: FastifyInstance,
+  { hapax, telemetry }: Sandbox,
+  routes: () => readonly GuardedRoute[],
+): void {
   const api = adminApi({
     hapax,
     path: '/admin',
     routes,
+    rates: telemetry.tenants,
     authorize: (request) =>
       request.headers.get(nearby) === 'yes' ? { who: 'operator:sandbox', may: everything } : undefined,
   })

@@ -1,9 +1,19 @@
 import { chained, type Happened, headAfter } from '../../../engine/audit-chain.js'
-import type { Acted, Actor, AuditEntry, AuditHead, AuditStore, Deed, EffectDeed } from '../../../engine/audit-store.js'
-import { enact, happenedTo } from '../../../engine/deeds.js'
+import type {
+  Acted,
+  Actor,
+  AuditEntry,
+  AuditHead,
+  AuditStore,
+  Deed,
+  EffectDeed,
+  ResolveDeed,
+} from '../../../engine/audit-store.js'
+import { enact, enactResolve, happenedTo } from '../../../engine/deeds.js'
 import type { EffectStore } from '../../../engine/effect-store.js'
 import { boundedLimit } from '../../../engine/limit.js'
 import { limits } from '../../../kernel/limits.js'
+import { ofTestimonies, type TestimonyQueries } from '../calls/testimony-queries.js'
 import type { Connections, Row } from '../connections.js'
 import { type Execute, everyScope, type RowSecurity, sessionExecutor } from '../executor.js'
 import { inOneCommit } from '../in-one-commit.js'
@@ -12,15 +22,17 @@ import { recordTable } from '../record-table.js'
 import type { AuditQueries } from './audit-queries.js'
 
 interface Surroundings {
-  readonly queries: AuditQueries
+  readonly queries: AuditQueries & Pick<TestimonyQueries, 'testify'>
   readonly records: Queries
   /** The outbox, on a transaction of ours. */
-  readonly effects: (execute: Execute) => Pick<EffectStore<unknown>, 'find' | 'redrive' | 'discard'>
+  readonly effects: (execute: Execute) => Outbox
   readonly execute: Execute
   readonly rowSecurity: RowSecurity
   readonly statementTimeoutMs: number
   readonly connections: Pick<Connections<unknown>, 'transaction'>
 }
+
+type Outbox = Pick<EffectStore<unknown>, 'find' | 'redrive' | 'discard' | 'resolve'>
 
 /**
  * The audit log. The deed and its entries are one transaction, which takes the head of the chain first: of many writers one
@@ -41,6 +53,8 @@ export function postgresAudit(surroundings: Surroundings): AuditStore {
       case 'redrive':
       case 'discard':
         return changed(deed, effects(on))
+      case 'resolve':
+        return resolved(deed, on, now)
       case 'settle':
       case 'purge':
       case 'reconcile': {
@@ -54,6 +68,16 @@ export function postgresAudit(surroundings: Surroundings): AuditStore {
         return [came.happened]
       }
     }
+  }
+
+  /** What the fence does not let through was claimed or settled since it was read. */
+  async function resolved(deed: ResolveDeed, on: Execute, now: number) {
+    const outbox = effects(on)
+    const came = enactResolve(await outbox.find(deed.claim.id), deed, now)
+    if (came.kind === 'refused') return came
+    if (!(await outbox.resolve(deed.claim, deed.evidence))) return { kind: 'refused', why: 'changed' } as const
+    await on(everyScope, queries.testify, ofTestimonies([deed.said]))
+    return [came.happened]
   }
 
   return {
@@ -103,10 +127,7 @@ export function postgresAudit(surroundings: Surroundings): AuditStore {
 }
 
 /** Redrives or discards, and says what became of each. */
-async function changed(
-  deed: EffectDeed,
-  effects: Pick<EffectStore<unknown>, 'find' | 'redrive' | 'discard'>,
-): Promise<Happened[]> {
+async function changed(deed: EffectDeed, effects: Outbox): Promise<Happened[]> {
   const before = await Promise.all(deed.ids.map((id) => effects.find(id)))
   const after =
     deed.kind === 'redrive' ? await effects.redrive(deed.ids, deed.keyMemory) : await effects.discard(deed.ids)

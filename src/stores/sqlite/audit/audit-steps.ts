@@ -1,9 +1,10 @@
 import { chained, type Happened, headAfter } from '../../../engine/audit-chain.js'
 import type { Acted, Deed } from '../../../engine/audit-store.js'
-import { enact, happenedTo } from '../../../engine/deeds.js'
+import { enact, enactResolve, happenedTo } from '../../../engine/deeds.js'
 import type { StoredEffect } from '../../../engine/effect-store.js'
 import { boundedLimit } from '../../../engine/limit.js'
 import { limits } from '../../../kernel/limits.js'
+import { testified } from '../calls/testified.js'
 import { effectStepsAt } from '../effects/effect-steps.js'
 import type { AuditSteps } from '../protocol.js'
 import type { Tables } from '../tables.js'
@@ -25,6 +26,14 @@ export function auditStepsAt(now: number, tables: Tables): AuditSteps {
             ? steps['effects.redrive'](deed.ids, deed.keyMemory)
             : steps['effects.discard'](deed.ids)
         return after.map((effect) => happenedTo(deed.kind, before.get(effect.id), effect))
+      }
+      case 'resolve': {
+        const current = effects.find(deed.claim.id)
+        const came = enactResolve(current, deed, now)
+        if (came.kind === 'refused' || current === undefined) return came as Extract<Acted, { kind: 'refused' }>
+        effects.write(current, came.next)
+        testified(now, tables, deed.said)
+        return [came.happened]
       }
       case 'settle':
       case 'purge':
