@@ -36,7 +36,9 @@ export async function sabotage(processes, words) {
   }
   await Promise.all(Array.from({ length: processes }, lane))
   console.log(`${caught} of ${wanted.length} planted bugs are caught`)
-  return caught === wanted.length && caught > 0 ? wanted.map(({ bug, caughtBy }) => ({ bug, caughtBy: wordsOf(caughtBy) })) : undefined
+  return caught === wanted.length && caught > 0
+    ? wanted.map(({ bug, caughtBy }) => ({ bug, caughtBy: wordsOf(caughtBy) }))
+    : undefined
 }
 
 /**

@@ -79,6 +79,8 @@ function happening(deed: Deed, enacted: (deed: Parameters<typeof enact>[1]) => E
     case 'redrive':
     case 'discard':
       return { kind: 'nothing' }
+    case 'resolve':
+      return { kind: 'refused', why: 'absent' }
     case 'settle':
     case 'purge':
     case 'reconcile': {
