@@ -29,6 +29,10 @@ export class HeldReply implements Holder, ProxyHandler<Raw> {
     this.#second = secondReply(reply, this)
   }
 
+  get hasEnded(): boolean {
+    return this.said !== undefined || this.#failure !== undefined
+  }
+
   /** Resolves with what the handler said; rejects with what it threw. Made when somebody has to wait for it. */
   get ended(): Promise<Reply> {
     if (this.said !== undefined) return Promise.resolve(this.said)

@@ -5,6 +5,7 @@ import { invariant } from '../kernel/errors.js'
 export interface Holder {
   readonly raw: FastifyReply['raw']
   readonly ended: Promise<unknown>
+  readonly hasEnded: boolean
   isSent: boolean
   capture(payload: unknown): void
   fail(error: unknown): void
@@ -84,7 +85,8 @@ function secondClass(Base: ReplyClass, context: object, { headers, context: cont
     // biome-ignore lint/suspicious/noThenProperty: a reply of Fastify has it, and means it.
     override then(fulfilled: () => void): void {
       const goOn = () => fulfilled()
-      this.#holder.ended.then(goOn, goOn)
+      if (this.#holder.hasEnded) goOn()
+      else this.#holder.ended.then(goOn, goOn)
     }
 
     override hijack(): this {
