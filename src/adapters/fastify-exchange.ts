@@ -68,7 +68,7 @@ export class FastifyExchange<Tx> implements Exchange<Tx> {
     const held = this.#held
     if (held?.said?.body !== handled.reply.body) return payloadOf(handled.reply, this.#reply)
     held.handBack()
-    return wholePayloadOf(handled.reply, this.#reply)
+    return wholePayloadOf(handled.reply, this.#reply, held.text)
   }
 
   threw(error: unknown): never {

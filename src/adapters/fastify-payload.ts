@@ -2,22 +2,26 @@ import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { isAdded, type Reply } from '../http/port.js'
+import { allHeaders } from './second-reply.js'
 
 type Payload = string | Buffer | Readable | undefined
 
 /** Puts status and headers of an answer into a reply of Fastify, and gives what is to be sent with them. */
-export function payloadOf({ status, headers, body }: Reply, reply: FastifyReply): Payload {
-  setHeaders(reply, headers)
+export function payloadOf({ status, headers, body }: Reply, reply: FastifyReply, text?: string): Payload {
+  putHeaders(reply, headers)
   reply.code(status)
   // The body is serialised by now. Fastify takes null for no serializer.
   reply.serializer(null as never)
-  return asFastifyHasIt(body, reply)
+  return asFastifyHasIt(body, reply, text)
 }
 
-/** The same for an answer that says everything: what was set before and is not in it is not sent. */
-export function wholePayloadOf(answer: Reply, reply: FastifyReply): Payload {
-  for (const name in reply.getHeaders()) if (!isIn(name, answer.headers)) reply.removeHeader(name)
-  return payloadOf(answer, reply)
+/**
+ * The same for an answer that says everything: what was set before and is not in it is not sent. Where its body was made of
+ * a text, that is sent as it is.
+ */
+export function wholePayloadOf(answer: Reply, reply: FastifyReply, text: string | undefined): Payload {
+  for (const name in allHeaders(reply)) if (!isIn(name, answer.headers)) reply.removeHeader(name)
+  return payloadOf(answer, reply, text)
 }
 
 function isIn(name: string, headers: Reply['headers']): boolean {
@@ -25,10 +29,11 @@ function isIn(name: string, headers: Reply['headers']): boolean {
 }
 
 /** As text where it is text, as hooks know it, and otherwise as bytes, so that Fastify adds nothing to its type. */
-function asFastifyHasIt(body: Uint8Array, reply: FastifyReply): Payload {
+function asFastifyHasIt(body: Uint8Array, reply: FastifyReply, text: string | undefined): Payload {
   if (body.byteLength === 0) return undefined
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const type = reply.getHeader('content-type')
+  if (text !== undefined && type !== undefined && !getsCharset(String(type))) return text
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   // Only of a stream Fastify does not guess the type.
   if (type === undefined) {
     reply.header('content-length', bytes.byteLength)
@@ -42,12 +47,12 @@ function getsCharset(type: string): boolean {
 }
 
 /** What was set before gives way. Lines of one name come together, and a list that several may add to is joined. */
-function setHeaders(reply: FastifyReply, headers: Reply['headers']): void {
+function putHeaders(reply: FastifyReply, headers: Reply['headers']): void {
   const done: string[] = []
   for (const [given, value] of headers) {
     const name = given.toLowerCase()
     if (isAdded(name) || done.includes(name)) addHeader(reply, name, value)
-    else setHeader(reply, name, value)
+    else if (reply.getHeader(name) !== value) setHeader(reply, name, value)
     done.push(name)
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Reply, refuseEventStream } from '../http/port.js'
 import { isPromise } from '../kernel/awaitable.js'
 import { HapaxError } from '../kernel/errors.js'
-import { type Holder, handBack, type Inside, secondReply, setHeaders } from './second-reply.js'
+import { allHeaders, type Holder, handBack, type Inside, secondReply } from './second-reply.js'
 
 export type Handler = (this: FastifyInstance, request: FastifyRequest, reply: FastifyReply) => unknown
 
@@ -16,6 +16,8 @@ export class HeldReply implements Holder, ProxyHandler<Raw> {
   readonly raw: Raw
   isSent = false
   said: Reply | undefined
+  /** What the body of that was made of, where it was a text. */
+  text: string | undefined
   readonly #first: FastifyReply
   readonly #second: Inside
   #status: number
@@ -27,6 +29,10 @@ export class HeldReply implements Holder, ProxyHandler<Raw> {
     this.#first = reply
     this.#status = reply.statusCode
     this.#second = secondReply(reply, this)
+  }
+
+  get hasEnded(): boolean {
+    return this.said !== undefined || this.#failure !== undefined
   }
 
   /** Resolves with what the handler said; rejects with what it threw. Made when somebody has to wait for it. */
@@ -64,9 +70,9 @@ export class HeldReply implements Holder, ProxyHandler<Raw> {
       const status = this.#status
       const headers = linesOf(this.#second, this.#first.raw)
       refuseEventStream(headers)
-      const settle = (body: Uint8Array) => this.#settle({ status, headers, body })
-      if (isStream(sent)) collected(sent).then(settle, this.fail.bind(this))
-      else settle(bytesOf(sent))
+      const settle = (body: Uint8Array, text?: string) => this.#settle({ status, headers, body }, text)
+      if (isStream(sent)) collected(sent).then((body) => settle(body), this.fail.bind(this))
+      else settle(bytesOf(sent), typeof sent === 'string' ? sent : undefined)
     } catch (error) {
       this.fail(error)
     }
@@ -105,9 +111,10 @@ export class HeldReply implements Holder, ProxyHandler<Raw> {
     return true
   }
 
-  #settle(said: Reply): void {
+  #settle(said: Reply, text: string | undefined): void {
     if (this.#failure !== undefined || this.said !== undefined) return
     this.said = said
+    this.text = text
     this.#ended?.resolve(said)
   }
 }
@@ -161,7 +168,7 @@ function bytesOf(payload: unknown): Buffer {
 /** What was set on the raw response comes first, as Fastify has it. */
 function linesOf(reply: FastifyReply, raw: Raw): Reply['headers'] {
   const lines: [string, string][] = []
-  const headers = raw.getHeaderNames().length === 0 ? setHeaders(reply) : reply.getHeaders()
+  const headers = allHeaders(reply, raw)
   for (const name in headers) {
     const value = headers[name]
     if (Array.isArray(value)) for (const line of value) lines.push([name, line])

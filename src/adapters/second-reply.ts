@@ -5,6 +5,7 @@ import { invariant } from '../kernel/errors.js'
 export interface Holder {
   readonly raw: FastifyReply['raw']
   readonly ended: Promise<unknown>
+  readonly hasEnded: boolean
   isSent: boolean
   capture(payload: unknown): void
   fail(error: unknown): void
@@ -43,8 +44,12 @@ export function handBack(second: Inside, reply: FastifyReply): void {
   first.code(second.statusCode)
 }
 
-/** The headers that were set by a reply, without those of the raw response. Not a copy. */
-export function setHeaders(reply: FastifyReply): Readonly<Record<string, string | number | string[] | undefined>> {
+/** What a reply sends, by name. Hardly anybody sets a header on the raw response: then it is no copy, which costs. */
+export function allHeaders(
+  reply: FastifyReply,
+  raw = reply.raw,
+): Readonly<Record<string, string | number | string[] | undefined>> {
+  if (raw.getHeaderNames().length > 0) return reply.getHeaders()
   return (reply as Inside)[symbols(reply).headers] as Record<string, string>
 }
 
@@ -84,7 +89,8 @@ function secondClass(Base: ReplyClass, context: object, { headers, context: cont
     // biome-ignore lint/suspicious/noThenProperty: a reply of Fastify has it, and means it.
     override then(fulfilled: () => void): void {
       const goOn = () => fulfilled()
-      this.#holder.ended.then(goOn, goOn)
+      if (this.#holder.hasEnded) goOn()
+      else this.#holder.ended.then(goOn, goOn)
     }
 
     override hijack(): this {

@@ -1,8 +1,9 @@
 import { type Clock, sleep } from '../kernel/clock.js'
+import { Roster, type Rostered } from '../kernel/roster.js'
 import { Stopping } from '../kernel/stopping.js'
 
 /** Something that goes on, and wants to hear when nobody waits for it any more. */
-export interface Task {
+export interface Task extends Rostered {
   /** Called when draining is over. */
   abandoned(): void
 }
@@ -24,13 +25,21 @@ export interface Background {
 }
 
 export function background(clock: Clock): Background {
-  const underWay = new Set<Task>()
+  const underWay = new Roster<Task>()
+  /** Promises have nothing to hear, so they are only counted. */
+  let tracked = 0
+  const isIdle = () => underWay.size === 0 && tracked === 0
   const ended = new Stopping()
   let onIdle = () => {}
 
   function leave(task: Task): void {
-    underWay.delete(task)
-    if (underWay.size === 0) onIdle()
+    underWay.remove(task)
+    if (isIdle()) onIdle()
+  }
+
+  function settle(): void {
+    tracked--
+    if (isIdle()) onIdle()
   }
 
   /** Waits for all that is under way, and for what follows from it, but no longer than `ms`. */
@@ -38,7 +47,7 @@ export function background(clock: Clock): Background {
     const deadline = clock.elapsed() + ms
     const enough = new Stopping()
     const bound = sleep(clock, ms, enough)
-    while (underWay.size > 0 && clock.elapsed() < deadline) {
+    while (!isIdle() && clock.elapsed() < deadline) {
       const idle = new Promise<void>((resolve) => {
         onIdle = resolve
       })
@@ -49,19 +58,17 @@ export function background(clock: Clock): Background {
 
   return {
     ended,
-    enter: (task) => void underWay.add(task),
+    enter: (task) => underWay.add(task),
     leave,
     track(promise) {
-      const task = { abandoned() {} }
-      const done = () => leave(task)
-      underWay.add(task)
-      promise.then(done, done)
+      tracked++
+      promise.then(settle, settle)
       return promise
     },
     async drain(patienceMs, lastWordsMs) {
       await settled(patienceMs)
       ended.stop()
-      for (const task of underWay) task.abandoned()
+      for (const task of underWay.all()) task.abandoned()
       await settled(lastWordsMs)
     },
   }

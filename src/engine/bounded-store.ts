@@ -2,6 +2,8 @@ import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { type Clock, within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
+import { nowhere } from '../kernel/roster.js'
+import { pulse } from './pulse.js'
 import type { Store } from './store.js'
 import type { TellFailure } from './store-failures.js'
 
@@ -32,18 +34,36 @@ export function boundedStore(
     if (askedAt !== undefined) events.emit('store_answered', () => ({ step, tookMs: clock.elapsed() - askedAt }))
   }
   const failed = (step: string, error: unknown) => tell(step, error, unavailable(step, error))
+  const late = (step: string) =>
+    new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" within ${timeoutMs} ms.`)
   async function bounded<T>(step: string, ask: () => Promise<T>): Promise<T> {
-    const late = () =>
-      new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" within ${timeoutMs} ms.`)
     const askedAt = startedAt()
     let answer: T
     try {
-      answer = await within(clock, timeoutMs, ask(), late)
+      answer = await within(clock, timeoutMs, ask(), () => late(step))
     } catch (error) {
       throw failed(step, error)
     }
     answered(step, askedAt)
     return answer
+  }
+  const waits = pulse(clock)
+  /** The same for the steps that every request takes: one timer bounds all of them. */
+  function inTime<T>(step: string, answer: Promise<T>, askedAt: number | undefined): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const wait = { dueAt: clock.elapsed() + timeoutMs, due: () => reject(failed(step, late(step))), place: nowhere }
+      waits.add(wait)
+      answer.then(
+        (value) => {
+          if (!waits.remove(wait)) return
+          answered(step, askedAt)
+          resolve(value)
+        },
+        (error: unknown) => {
+          if (waits.remove(wait)) reject(failed(step, error))
+        },
+      )
+    })
   }
   /** The two steps that every request takes make no promise where the store makes none. */
   function atOnce<T>(step: string, ask: () => Awaitable<T>): Awaitable<T> {
@@ -54,7 +74,7 @@ export function boundedStore(
     } catch (error) {
       throw failed(step, error)
     }
-    if (isPromise(answer)) return bounded(step, () => answer)
+    if (isPromise(answer)) return inTime(step, answer, askedAt)
     answered(step, askedAt)
     return answer
   }

@@ -1,4 +1,4 @@
-import { type Awaitable, after, attempted, isPromise } from '../kernel/awaitable.js'
+import { type Awaitable, after, attempted } from '../kernel/awaitable.js'
 import { backoffMs } from '../kernel/backoff.js'
 import type { Chance } from '../kernel/chance.js'
 import type { Clock } from '../kernel/clock.js'
@@ -13,7 +13,14 @@ import { backoffs, limits } from '../kernel/limits.js'
  */
 export interface Breaker {
   through<T>(step: () => Awaitable<T>): Awaitable<T>
+  /** The same in three parts, for who waits for the store anyway. Throws when the circuit is open. */
+  enter(): Pass
+  heard(pass: Pass): void
+  refused(pass: Pass, error: unknown): void
 }
+
+/** Whether a request asks as usual, or is the one that tries. */
+export type Pass = 'as usual' | 'to try'
 
 export function breaker(clock: Clock, chance: Chance, events: Emitter): Breaker {
   let failures = 0
@@ -39,8 +46,7 @@ export function breaker(clock: Clock, chance: Chance, events: Emitter): Breaker 
     events.emit('circuit_opened', () => ({ failures, openMs }))
   }
 
-  /** Whether this request is the one that tries. */
-  function entered(): 'as usual' | 'to try' {
+  function enter(): Pass {
     if (openUntil === undefined) return 'as usual'
     const leftMs = openUntil - clock.elapsed()
     if (leftMs > 0 || isTrying) throw open(Math.max(leftMs, backoffs.circuit.firstMs))
@@ -48,44 +54,36 @@ export function breaker(clock: Clock, chance: Chance, events: Emitter): Breaker 
     return 'to try'
   }
 
+  function heard(pass: Pass): void {
+    answered()
+    if (pass === 'to try') isTrying = false
+  }
+
   /** Whatever else a store says, it is there. */
-  function refused(error: unknown): never {
+  function refused(pass: Pass, error: unknown): void {
     if (isHapaxError(error, 'idempotency_store_unavailable')) failed()
     else answered()
-    throw error
+    if (pass === 'to try') isTrying = false
   }
 
   return {
+    enter,
+    heard,
+    refused,
     through(step) {
-      if (entered() === 'as usual') return watched(step)
+      const pass = enter()
       return attempted(
-        () => after(watched(step), tried),
+        () =>
+          after(step(), (result) => {
+            heard(pass)
+            return result
+          }),
         (error) => {
-          tried(undefined)
+          refused(pass, error)
           throw error
         },
       )
     },
-  }
-
-  function watched<T>(step: () => Awaitable<T>): Awaitable<T> {
-    let result: Awaitable<T>
-    try {
-      result = step()
-    } catch (error) {
-      return refused(error)
-    }
-    return isPromise(result) ? result.then(heard, refused) : heard(result)
-  }
-
-  function heard<T>(result: T): T {
-    answered()
-    return result
-  }
-
-  function tried<T>(result: T): T {
-    isTrying = false
-    return result
   }
 }
 

@@ -13,10 +13,12 @@ const digestBytes = 16
  * preimage of 128 bits, and two keys that are made to collide only harm the caller who made them.
  */
 export function recordDigest({ scope, key }: RecordName): Uint8Array {
-  return Uint8Array.from(hash('sha256', framed([domain, scope, key]), 'buffer').subarray(0, digestBytes))
+  // By way of a text, which node gives sooner than bytes.
+  const text = hash('sha256', framed([domain, scope, key]), 'binary')
+  return Buffer.from(text.slice(0, digestBytes), 'latin1')
 }
 
 /** The same digest as text, 32 characters. */
-export function digestHex(name: RecordName): string {
-  return Buffer.from(recordDigest(name)).toString('hex')
+export function digestHex({ scope, key }: RecordName): string {
+  return hash('sha256', framed([domain, scope, key])).slice(0, 2 * digestBytes)
 }

@@ -325,7 +325,7 @@ function contextOf<Tx>(options: EngineOptions<Tx>): Context<Tx> {
     background: inBackground,
     flights: flights(),
     cache: keptReplaysOf(options.replayCache, store.grade, clock),
-    pulse: pulse(clock),
+    pulse: pulse(clock, 'weakly'),
     breaker: breaker(clock, chance, events),
     tracing: options.tracing,
     progress: progressCodec(sealerOf(options.encryption)),

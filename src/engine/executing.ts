@@ -2,6 +2,7 @@ import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import type { Events } from '../kernel/events.js'
 import { consult } from './believing.js'
+import type { Pass } from './breaker.js'
 import { type Context, subjectOf } from './context.js'
 import { meetInProgress, sharedOutcome, type Waited } from './duplicates.js'
 import type { Fingerprint } from './fingerprint/fingerprint.js'
@@ -106,20 +107,29 @@ function judge<Tx>(
   if (context.background.ended.isStopped) return { kind: 'refused', error: new HapaxError('engine_closed') }
   if (guarded.policy.mode === 'transaction')
     return context.background.track(judgeWhole(context, guarded, fingerprint, waited))
-  let asked: Awaitable<Asked>
+  const { breaker, background } = context
+  let pass: Pass
   try {
-    asked = context.breaker.through(() => reserveWhenOpen(context, guarded, fingerprint))
+    pass = breaker.enter()
   } catch (error) {
     return unasked(context, guarded, error)
   }
-  if (!isPromise(asked)) return act(context, guarded, fingerprint, asked, waited)
+  const heard = (asked: Asked) => {
+    breaker.heard(pass)
+    return act(context, guarded, fingerprint, asked, waited)
+  }
+  const refused = (error: unknown) => {
+    breaker.refused(pass, error)
+    return unasked(context, guarded, error)
+  }
+  let asked: Awaitable<Asked>
+  try {
+    asked = reserveWhenOpen(context, guarded, fingerprint)
+  } catch (error) {
+    return refused(error)
+  }
   // A run that has begun is counted as under way by itself; what waits for the store is counted here.
-  return context.background.track(
-    asked.then(
-      (asked) => act(context, guarded, fingerprint, asked, waited),
-      (error: unknown) => unasked(context, guarded, error),
-    ),
-  )
+  return isPromise(asked) ? background.track(asked.then(heard, refused)) : heard(asked)
 }
 
 /** The same where the request is one transaction: what may run has run when the store has judged. */

@@ -1,12 +1,14 @@
 /**
  * Parts as one: each stands behind its length in bytes, so that no choice of parts reads like another one.
  *
+ * What was framed before, and kept as a copy, can be given as the head of what comes behind it.
+ *
  * To be hashed at once: the next call writes over it. Every request frames something, and room for that is not made anew
  * each time.
  */
-export function framed(parts: readonly (string | Uint8Array)[]): Buffer {
-  let at = 0
-  let room: Buffer = usual
+export function framed(parts: readonly (string | Uint8Array)[], head: Uint8Array = nothing): Buffer {
+  let room: Buffer = withRoom(usual, 0, head.byteLength)
+  let at = put(room, head, 0)
   for (const part of parts) {
     room = withRoom(room, at, at + lengthBytes + longest(part))
     const start = at + lengthBytes
@@ -16,6 +18,8 @@ export function framed(parts: readonly (string | Uint8Array)[]): Buffer {
   }
   return room.subarray(0, at)
 }
+
+const nothing = new Uint8Array()
 
 /** What most requests need. What a long body needs is let go of. */
 const usual = Buffer.allocUnsafeSlow(16 * 1_024)
@@ -36,6 +40,6 @@ function withRoom(room: Buffer, used: number, needed: number): Buffer {
 }
 
 function put(room: Buffer, bytes: Uint8Array, at: number): number {
-  room.set(bytes, at)
+  if (bytes.byteLength > 0) room.set(bytes, at)
   return bytes.byteLength
 }

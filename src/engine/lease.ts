@@ -1,5 +1,6 @@
 import type { Clock } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
+import { nowhere } from '../kernel/roster.js'
 import { Stopping } from '../kernel/stopping.js'
 import type { BoundedStore } from './bounded-store.js'
 import type { Policy } from './policy.js'
@@ -39,6 +40,7 @@ export class Lease implements Due {
   readonly startedAt: number
   /** When it is renewed for the first time; a handler may run for a whole lease at least. */
   readonly dueAt: number
+  place = nowhere
   #cancelRenewal = nothing
   #cancelExpiry = nothing
   #cancelMaxRun = nothing

@@ -1,7 +1,8 @@
 import type { Clock } from '../kernel/clock.js'
+import { nowhere, Roster, type Rostered } from '../kernel/roster.js'
 
 /** Something that is due at a time on the monotonic clock, unless it is over by then. */
-export interface Due {
+export interface Due extends Rostered {
   readonly dueAt: number
   due(): void
 }
@@ -12,33 +13,42 @@ export interface Due {
  */
 export interface Pulse {
   add(due: Due): void
-  remove(due: Due): void
+  /** Whether it was still waiting. */
+  remove(due: Due): boolean
   stop(): void
 }
 
-export function pulse(clock: Clock): Pulse {
-  const waiting = new Set<Due>()
+/** One that waits weakly keeps no process alive that has nothing else to do; any other does while something waits in it. */
+export function pulse(clock: Clock, how?: 'weakly'): Pulse {
+  const waiting = new Roster<Due>()
   let nextAt = Number.POSITIVE_INFINITY
   let cancel = () => {}
 
   function wakeAt(at: number): void {
     cancel()
     nextAt = at
-    cancel = clock.after(Math.max(0, at - clock.elapsed()), beat, 'weakly')
+    cancel = clock.after(Math.max(0, at - clock.elapsed()), beat, how)
   }
 
   function beat(): void {
     const now = clock.elapsed()
     let earliest = Number.POSITIVE_INFINITY
     nextAt = earliest
-    for (const one of waiting) {
+    for (const one of waiting.all()) {
+      // One that was due before it may have taken it away.
+      if (one.place === nowhere) continue
       if (one.dueAt > now) earliest = Math.min(earliest, one.dueAt)
       else {
-        waiting.delete(one)
+        waiting.remove(one)
         one.due()
       }
     }
     if (earliest < nextAt) wakeAt(earliest)
+  }
+
+  function rest(): void {
+    cancel()
+    nextAt = Number.POSITIVE_INFINITY
   }
 
   return {
@@ -46,11 +56,14 @@ export function pulse(clock: Clock): Pulse {
       waiting.add(due)
       if (due.dueAt < nextAt) wakeAt(due.dueAt)
     },
-    remove: (due) => void waiting.delete(due),
+    remove(due) {
+      const wasWaiting = waiting.remove(due)
+      if (waiting.size === 0 && how !== 'weakly') rest()
+      return wasWaiting
+    },
     stop() {
-      cancel()
       waiting.clear()
-      nextAt = Number.POSITIVE_INFINITY
+      rest()
     },
   }
 }

@@ -11,12 +11,16 @@ export interface RecentReplays extends ReplayCache {
 }
 
 interface Entry {
+  readonly address: string
   readonly replay: KeptReplay
   readonly bytes: number
   readonly forMs: number
   /** On the monotonic clock, and on the wall. */
   readonly keptAt: number
   readonly keptNow: number
+  /** What was kept right before it, and right after it. */
+  previous: Entry | undefined
+  next: Entry | undefined
 }
 
 /**
@@ -28,6 +32,9 @@ interface Entry {
  */
 export function recentReplays(clock: Clock, most: number): RecentReplays {
   const entries = new Map<string, Entry>()
+  // The line is kept beside the map: to find the first in a map, node passes over all that was deleted before it.
+  let first: Entry | undefined
+  let last: Entry | undefined
   let held = 0
 
   function leftMs({ forMs, keptAt, keptNow }: Entry): number {
@@ -35,17 +42,29 @@ export function recentReplays(clock: Clock, most: number): RecentReplays {
     return onTheWall < 0 ? 0 : forMs - Math.max(clock.elapsed() - keptAt, onTheWall)
   }
 
-  function drop(address: string, { bytes }: Entry): void {
+  function add(entry: Entry): void {
+    entries.set(entry.address, entry)
+    held += entry.bytes
+    if (entry.previous === undefined) first = entry
+    else entry.previous.next = entry
+    last = entry
+  }
+
+  function drop(entry: Entry): void {
+    const { address, bytes, previous, next } = entry
     entries.delete(address)
     held -= bytes
+    if (previous === undefined) first = next
+    else previous.next = next
+    if (next === undefined) last = previous
+    else next.previous = previous
+    // What is gone must not hold on to what comes after it.
+    entry.next = undefined
   }
 
   /** Down to the bound, and then whatever is over at this end of the line. */
   function trim(): void {
-    for (const [address, entry] of entries) {
-      if (held <= most && leftMs(entry) > 0) return
-      drop(address, entry)
-    }
+    while (first !== undefined && (held > most || leftMs(first) <= 0)) drop(first)
   }
 
   return {
@@ -54,10 +73,10 @@ export function recentReplays(clock: Clock, most: number): RecentReplays {
       if (entry === undefined) return undefined
       const left = leftMs(entry)
       if (left <= 0) {
-        drop(addressOf(name), entry)
+        drop(entry)
         return undefined
       }
-      return { replay: { ...entry.replay, answer: ownBytes(entry.replay.answer) }, leftMs: left }
+      return { replay: withAnswer(entry.replay, ownBytes(entry.replay.answer)), leftMs: left }
     },
     keep(replay, forMs) {
       const bytes = bytesOf(replay)
@@ -66,14 +85,20 @@ export function recentReplays(clock: Clock, most: number): RecentReplays {
       const before = entries.get(address)
       if (before !== undefined) {
         if (before.replay.generation > replay.generation && leftMs(before) > 0) return
-        drop(address, before)
+        drop(before)
       }
-      const own = { ...replay, answer: copyOfAnswer(replay.answer) }
-      entries.set(address, { replay: own, bytes, forMs, keptAt: clock.elapsed(), keptNow: clock.now() })
-      held += bytes
+      const own = withAnswer(replay, copyOfAnswer(replay.answer))
+      const [keptAt, keptNow] = [clock.elapsed(), clock.now()]
+      add({ address, replay: own, bytes, forMs, keptAt, keptNow, previous: last, next: undefined })
       trim()
     },
   }
+}
+
+/** Written out: a spread costs more, and every answer comes by here. */
+function withAnswer(replay: KeptReplay, answer: StoredAnswer): KeptReplay {
+  const { scope, key, generation, operation, fingerprint, answerVersion, expiresAt, trace } = replay
+  return { scope, key, generation, operation, fingerprint, answer, answerVersion, expiresAt, trace }
 }
 
 /** A scope never holds a line break (it is escaped), so no two names share an address. */
@@ -83,7 +108,8 @@ function addressOf({ scope, key }: RecordName): string {
 
 /** Whoever overwrites the bytes that he was given changes nothing for those who come later. */
 function ownBytes(answer: StoredAnswer): StoredAnswer {
-  return answer.kind === 'kept' ? { ...answer, body: Buffer.from(answer.body) } : answer
+  if (answer.kind === 'withheld') return answer
+  return { kind: 'kept', status: answer.status, headers: answer.headers, body: Buffer.from(answer.body) }
 }
 
 /** About what an entry takes: two bytes for each character, and what its objects do. */

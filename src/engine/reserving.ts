@@ -1,4 +1,4 @@
-import { type Awaitable, after, attempted, isPromise } from '../kernel/awaitable.js'
+import { type Awaitable, attempted, isPromise } from '../kernel/awaitable.js'
 import { HapaxError, invariant, isHapaxError } from '../kernel/errors.js'
 import { type Admission, admissionOf } from './admission.js'
 import { type Context, subjectOf } from './context.js'
@@ -53,7 +53,7 @@ async function reserveIfAdmitted<Tx>(
 /** What the store says of a key that is known; `undefined` when it is new. */
 function ifKnown<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, asking: Asking): Awaitable<Asked | undefined> {
   const askedAt = context.clock.elapsed()
-  return after(compared(context, guarded, reservationOf(context, guarded, asking, 'tell'), askedAt), (verdict) =>
+  return compared(context, guarded, reservationOf(context, guarded, asking, 'tell'), askedAt, (verdict) =>
     verdict.kind === 'new' ? undefined : { verdict, askedAt },
   )
 }
@@ -71,8 +71,7 @@ function refusalOf(admission: Admission): Promise<HapaxError | undefined> {
 
 function taken<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, asking: Asking): Awaitable<Asked> {
   const askedAt = context.clock.elapsed()
-  const verdict = compared(context, guarded, reservationOf(context, guarded, asking, 'take'), askedAt)
-  return isPromise(verdict) ? verdict.then((verdict) => judged(verdict, askedAt)) : judged(verdict, askedAt)
+  return compared(context, guarded, reservationOf(context, guarded, asking, 'take'), askedAt, judged)
 }
 
 function judged(verdict: Judged | IsNew, askedAt: number): Asked {
@@ -84,30 +83,21 @@ function judged(verdict: Judged | IsNew, askedAt: number): Asked {
  * A record whose fingerprint was made by another recipe is compared under that recipe; one that this release cannot
  * make is an error, never a mismatch.
  */
-function compared<Tx>(
+function compared<Tx, T>(
   context: Context<Tx>,
   guarded: Guarded<Tx>,
   reservation: Reservation,
-  startedAt: number,
-): Awaitable<Judged | IsNew> {
-  const verdict = ask(context, reservation, startedAt)
-  if (isPromise(verdict)) return verdict.then((verdict) => comparable(context, guarded, reservation, verdict))
-  return comparable(context, guarded, reservation, verdict)
-}
-
-function comparable<Tx>(
-  context: Context<Tx>,
-  guarded: Guarded<Tx>,
-  reservation: Reservation,
-  verdict: Verdict,
-): Awaitable<Judged | IsNew> {
-  if (verdict.kind !== 'incomparable') return verdict
-  const anew = comparedAnew(guarded, reservation, verdict)
-  if (anew === undefined) return { kind: 'mismatched' }
-  const again = ask(context, anew, context.clock.elapsed())
-  return after(again, (again) => {
-    if (again.kind === 'incomparable') throw unknownRecipe(again.recipe)
-    return again
+  askedAt: number,
+  goOn: (verdict: Judged | IsNew, askedAt: number) => T,
+): Awaitable<T> {
+  return ask(context, reservation, askedAt, (verdict) => {
+    if (verdict.kind !== 'incomparable') return goOn(verdict, askedAt)
+    const anew = comparedAnew(guarded, reservation, verdict)
+    if (anew === undefined) return goOn({ kind: 'mismatched' }, askedAt)
+    return ask(context, anew, context.clock.elapsed(), (again) => {
+      if (again.kind === 'incomparable') throw unknownRecipe(again.recipe)
+      return goOn(again, askedAt)
+    })
   })
 }
 
@@ -130,15 +120,21 @@ export function comparedAnew<Tx>(
 type IsNew = Extract<Verdict, { readonly kind: 'new' }>
 type Incomparable = Extract<Verdict, { readonly kind: 'incomparable' }>
 
-function ask<Tx>(context: Context<Tx>, reservation: Reservation, startedAt: number): Awaitable<Verdict> {
+/** What comes next is given in: a promise for each of these functions, on every request, would cost more than they do. */
+function ask<Tx, T>(
+  context: Context<Tx>,
+  reservation: Reservation,
+  startedAt: number,
+  goOn: (verdict: Verdict) => Awaitable<T>,
+): Awaitable<T> {
+  const again = (error: unknown) => askAgain(context, reservation, startedAt, error).then(goOn)
   let verdict: Awaitable<Verdict>
   try {
     verdict = context.store.reserve(reservation)
   } catch (error) {
-    return askAgain(context, reservation, startedAt, error)
+    return again(error)
   }
-  if (!isPromise(verdict)) return verdict
-  return verdict.catch((error: unknown) => askAgain(context, reservation, startedAt, error))
+  return isPromise(verdict) ? verdict.then(goOn, again) : goOn(verdict)
 }
 
 /** A reply that was lost is asked for again, once, under the same claim id, which the store recognises. */

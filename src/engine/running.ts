@@ -1,8 +1,9 @@
-import { type Awaitable, attempted, isPromise, promised } from '../kernel/awaitable.js'
+import { type Awaitable, isPromise, promised } from '../kernel/awaitable.js'
 import { HapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
 import { looksGuessable } from '../kernel/guessable.js'
 import { personalShape } from '../kernel/personal.js'
+import { nowhere } from '../kernel/roster.js'
 import type { Task } from './background.js'
 import { type Context, subjectOf } from './context.js'
 import { finish, inProgressStill, type Run, tellLost } from './finishing.js'
@@ -94,6 +95,7 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
   readonly work: HeldWork<Tx>
   readonly attempt: number
   readonly record: StoredRecord
+  place = nowhere
   /** Tells who waits, once somebody does. */
   #tell: (outcome: Outcome) => void = nobody
 
@@ -113,14 +115,13 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
    * Where nothing had to be waited for, it is here at once.
    */
   outcome(): Awaitable<Outcome> {
-    const outcome = attempted(
-      () => this.#finished(),
-      (error) => {
-        this.lease.stop()
-        this.#leave()
-        throw error
-      },
-    )
+    let outcome: Awaitable<Outcome>
+    try {
+      outcome = this.#finished()
+    } catch (error) {
+      this.#broken()
+      throw error
+    }
     if (isPromise(outcome)) return this.#awaited(outcome)
     this.#leave()
     return outcome
@@ -142,11 +143,23 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
   #awaited(outcome: Promise<Outcome>): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       this.#tell = resolve
-      outcome.then((outcome) => {
-        this.#leave()
-        resolve(outcome)
-      }, reject)
+      outcome.then(
+        (outcome) => {
+          this.#leave()
+          resolve(outcome)
+        },
+        (error: unknown) => {
+          this.#broken()
+          reject(error)
+        },
+      )
     })
+  }
+
+  /** What is thrown here is a bug: neither the handler's errors nor the store's come this far. */
+  #broken(): void {
+    this.lease.stop()
+    this.#leave()
   }
 
   #leave(): void {

@@ -34,12 +34,19 @@ export const never: ReadonlySet<string> = new Set([
  * connection only.
  */
 export function keptHeaders(headers: Reply['headers'], more: readonly string[]): Reply['headers'] {
-  const connection = namedIn(headers, 'connection')
-  return headers.filter(([given]) => {
+  const wanted = headers.filter(([given]) => {
     const name = given.toLowerCase()
-    const isWanted = kept.has(name) || more.includes(name)
-    return isWanted && !isNeverKept(name) && !connection.includes(name)
+    return (kept.has(name) || more.includes(name)) && !isNeverKept(name)
   })
+  // Hardly any answer names headers of its connection.
+  if (!headers.some(isOfConnection)) return wanted
+  const connection = headers.filter(isOfConnection).flatMap(([, value]) => value.toLowerCase().split(','))
+  const named = new Set(connection.map((name) => name.trim()))
+  return wanted.filter(([given]) => !named.has(given.toLowerCase()))
+}
+
+function isOfConnection([name]: Reply['headers'][number]): boolean {
+  return name.length === 'connection'.length && name.toLowerCase() === 'connection'
 }
 
 /** The reply without how its bytes were to be sent: by now they are all here, and are sent in one piece. */
@@ -53,11 +60,6 @@ function isFraming([name]: Reply['headers'][number]): boolean {
 }
 
 const framing = new Set(['content-length', 'transfer-encoding', 'trailer'])
-
-function namedIn(headers: Reply['headers'], list: string): readonly string[] {
-  const lines = headers.filter(([name]) => name.toLowerCase() === list)
-  return lines.flatMap(([, value]) => value.split(',')).map((name) => name.trim().toLowerCase())
-}
 
 export function isNeverKept(name: string): boolean {
   const lower = name.toLowerCase()

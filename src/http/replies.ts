@@ -7,7 +7,7 @@ import { acceptedStatus } from './statuses.js'
 
 /** What the first caller is sent: all that the application said. */
 export function wholeReply({ status, headers, body }: Reply, expiresAt: number | undefined): Reply {
-  return { status, headers: [...headers, ...expiry(expiresAt)], body }
+  return { status, headers: expiresAt === undefined ? headers : [...headers, ...expiry(expiresAt)], body }
 }
 
 /** What is made of a stored answer, with the marks of a replay where it is one. No cache may keep it. */

@@ -7,13 +7,9 @@ export interface Target {
 }
 
 export function targetOf<Tx>({ method, target }: Pick<Exchange<Tx>, 'method' | 'target'>): Target {
-  const [path = '', query] = split(target)
-  return { subject: [method, path], query: query === undefined ? undefined : sorted(query) }
-}
-
-function split(target: string): readonly string[] {
   const at = target.indexOf('?')
-  return at === -1 ? [target] : [target.slice(0, at), target.slice(at + 1)]
+  if (at === -1) return { subject: [method, target], query: undefined }
+  return { subject: [method, target.slice(0, at)], query: sorted(target.slice(at + 1)) }
 }
 
 /** Parameters of one name keep their order, since an application may go by it. */

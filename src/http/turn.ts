@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks'
-import type { Awaitable } from '../kernel/awaitable.js'
+import { type Awaitable, isPromise } from '../kernel/awaitable.js'
 import { atEndOfTurn, systemClock } from '../kernel/clock.js'
 import { limits } from '../kernel/limits.js'
 
@@ -31,7 +31,10 @@ class Waiting extends AsyncResource {
 
   run(): void {
     try {
-      this.#resolve(this.runInAsyncScope(this.#step))
+      const came = this.runInAsyncScope(this.#step)
+      // To resolve a promise with another takes two more turns of the queue than this.
+      if (isPromise(came)) came.then(this.#resolve, this.#reject)
+      else this.#resolve(came)
     } catch (error) {
       this.#reject(error)
     }

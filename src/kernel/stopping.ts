@@ -5,7 +5,8 @@
 export class Stopping {
   #reason: Error | undefined
   #controller: AbortController | undefined
-  readonly #listeners: ((reason: Error) => void)[] = []
+  /** Every request has one of these, and hardly anybody listens. */
+  #listeners: ((reason: Error) => void)[] | undefined
 
   /** Why it was stopped; `undefined` while it goes on. */
   get reason(): Error | undefined {
@@ -24,11 +25,16 @@ export class Stopping {
 
   /** Calls back when it is stopped; at once, if it has been. The function returned takes that back. */
   onStop(listener: (reason: Error) => void): () => void {
-    if (this.#reason !== undefined) listener(this.#reason)
-    else this.#listeners.push(listener)
+    if (this.#reason !== undefined) {
+      listener(this.#reason)
+      return () => {}
+    }
+    this.#listeners ??= []
+    const listeners = this.#listeners
+    listeners.push(listener)
     return () => {
-      const index = this.#listeners.indexOf(listener)
-      if (index >= 0) this.#listeners.splice(index, 1)
+      const index = listeners.indexOf(listener)
+      if (index >= 0) listeners.splice(index, 1)
     }
   }
 
@@ -37,7 +43,7 @@ export class Stopping {
     if (this.#reason !== undefined) return
     this.#reason = reason
     this.#controller?.abort(reason)
-    for (const tell of this.#listeners.splice(0)) tell(reason)
+    for (const tell of this.#listeners?.splice(0) ?? []) tell(reason)
   }
 }
 

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import { pulse } from '../../src/engine/pulse.js'
+import { nowhere } from '../../src/kernel/roster.js'
 import { manualClock } from '../support/manual-clock.js'
 
 const bench = () => {
   const clock = manualClock()
-  const one = pulse(clock)
+  const one = pulse(clock, 'weakly')
   const told: string[] = []
   const add = (name: string, dueAt: number) => {
-    const due = { dueAt, due: () => told.push(`${name} at ${clock.elapsed()}`) }
+    const due = { dueAt, due: () => told.push(`${name} at ${clock.elapsed()}`), place: nowhere }
     one.add(due)
     return due
   }
@@ -45,7 +46,7 @@ test('one that comes after all others were due is told too', async () => {
 
 test('one that is added by another when that is due is not lost', async () => {
   const { clock, pulse, told, add } = bench()
-  pulse.add({ dueAt: 10, due: () => void add('inner', 15) })
+  pulse.add({ dueAt: 10, due: () => void add('inner', 15), place: nowhere })
   add('outer', 20)
   await clock.advance(100)
   expect(told).toEqual(['inner at 15', 'outer at 20'])

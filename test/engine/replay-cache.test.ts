@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import {
   type CachedReplay,
   type Done,
@@ -288,6 +289,28 @@ describe('what a process keeps', () => {
     expect(['k2', 'k3', 'k4'].map((key) => recent.find(name(key)) !== undefined)).toEqual([true, false, true])
     recent.keep(replay('k5', 1, 'x'.repeat(2 * bytesOfOne)), 1_000)
     expect(['k2', 'k4', 'k5'].map((key) => recent.find(name(key)) !== undefined)).toEqual([true, true, false])
+  })
+
+  test('is the newest that fit, in whatever order keys come, come again and are over', () => {
+    const keys = ['k1', 'k2', 'k3', 'k4', 'k5']
+    const steps = fc.array(fc.record({ key: fc.constantFrom(...keys), forMs: fc.integer({ min: 1, max: 20 }) }))
+    fc.assert(
+      fc.property(steps, (steps) => {
+        let now = 0
+        const clock: ManualClock = { ...manualClock(), now: () => now, elapsed: () => now }
+        const recent = recentReplays(clock, 3 * bytesOfOne)
+        let line: { key: string; until: number }[] = []
+        for (const { key, forMs } of steps) {
+          recent.keep(replay(key), forMs)
+          line = [...line.filter((one) => one.key !== key), { key, until: now + forMs }].slice(-3)
+          while (line[0] !== undefined && line[0].until <= now) line.shift()
+          now += 3
+          const held = keys.filter((key) => recent.find(name(key)) !== undefined)
+          line = line.filter(({ until }) => until > now)
+          expect(held).toEqual(line.map(({ key }) => key).sort())
+        }
+      }),
+    )
   })
 
   test('is not overwritten by an earlier generation that comes late', () => {

@@ -57,14 +57,45 @@ export function fingerprinter(options: FingerprintOptions = {}): Fingerprinter {
  */
 function made({ id, strategy, hashed }: Recipe, source: FingerprintSource, onOpaque: OnOpaque): Fingerprint {
   const payload = payloadOf(strategy, source, onOpaque)
-  const { without = [] } = strategy
+  const { without = nothing } = strategy
   const mediaType = without.includes('media_type') ? '' : mediaTypeOf(source.mediaType).text
-  const parts = [domain, id, JSON.stringify(subjectOf(source, without)), mediaType, ...payload]
-  return `${id}:${hashed(framed(parts))}` as Fingerprint
+  const query = without.includes('query') ? undefined : source.query
+  return `${id}:${hashed(framed(payload, headOf(id, source.subject, query, mediaType)))}` as Fingerprint
 }
 
-function subjectOf({ subject, query }: FingerprintSource, without: readonly Unread[]): readonly string[] {
-  return query === undefined || without.includes('query') ? subject : [...subject, query]
+const nothing: readonly Unread[] = []
+
+/** All that is hashed before the body. Many requests in a row have the same, so the last is kept. */
+function headOf(id: string, subject: readonly string[], query: string | undefined, mediaType: string): Uint8Array {
+  const isKept =
+    last !== undefined &&
+    last.id === id &&
+    last.mediaType === mediaType &&
+    last.query === query &&
+    isSame(last.subject, subject)
+  if (!isKept) {
+    const spelled = JSON.stringify(query === undefined ? subject : [...subject, query])
+    // A copy: what is framed is written over by the next.
+    const bytes = Buffer.from(framed([domain, id, spelled, mediaType]))
+    last = { id, subject: [...subject], query, mediaType, bytes }
+  }
+  return (last as Head).bytes
+}
+
+interface Head {
+  readonly id: string
+  readonly subject: readonly string[]
+  readonly query: string | undefined
+  readonly mediaType: string
+  readonly bytes: Uint8Array
+}
+
+let last: Head | undefined
+
+function isSame(subject: readonly string[], other: readonly string[]): boolean {
+  if (subject.length !== other.length) return false
+  for (let index = 0; index < subject.length; index++) if (subject[index] !== other[index]) return false
+  return true
 }
 
 /** A former recipe is compared the way it was made, strict or not, and nothing is counted twice. */

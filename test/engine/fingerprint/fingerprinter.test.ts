@@ -14,6 +14,25 @@ const plain = fingerprinter()
 const hashOf = (print: Fingerprint) => print.slice(print.lastIndexOf(':') + 1)
 
 describe('the whole body', () => {
+  test('is told apart from others, whichever request came right before it', () => {
+    const raw = fingerprinter({ strategy: { kind: 'raw' } })
+    const requests = [
+      request('{}'),
+      request('{}', { subject: ['POST', '/payments/1'] }),
+      request('{}', { subject: ['POST', '/payments', 'x'] }),
+      request('{}', { query: 'a=1' }),
+      request('{}', { mediaType: 'application/json; v=2' }),
+    ]
+    const makers = [plain, raw].flatMap(({ of }) => requests.map((source) => () => of(source)))
+    const prints = makers.map((made) => made())
+    expect(new Set(prints).size).toBe(makers.length)
+    for (const before of makers)
+      for (const [index, made] of makers.entries()) {
+        before()
+        expect(made()).toBe(prints[index])
+      }
+  })
+
   test('is the same request in every spelling', () => {
     const print = plain.of(request('{"amountCents":1200,"currency":"EUR"}'))
     for (const body of [
