@@ -14,6 +14,8 @@ export interface Ground {
   readonly completed: () => Named
   readonly unknown: () => Named
   readonly dead: () => number
+  /** An effect in doubt. */
+  readonly doubted: () => number
 }
 
 export interface Action {
@@ -68,6 +70,7 @@ export function actionsOf(admin: Admin, ground: Ground): Readonly<Record<string,
       return admin.find({ order: 'newest', tenant, after: next })
     }),
     story: quick('story', () => admin.story(ground.unknown())),
+    stats: quick('stats', () => admin.stats()),
     'tenants by name': quick('tenants', () => admin.tenants({})),
     'usage of a tenant': quick('tenant', () => admin.tenant(tenant)),
     'effects by age': quick('effects', () => admin.effects({})),
@@ -76,6 +79,7 @@ export function actionsOf(admin: Admin, ground: Ground): Readonly<Record<string,
     'effects that are rare': quick('effects', () => admin.effects({ state: 'discarded' })),
     'effects of a kind that is rare': quick('effects', () => admin.effects({ kind: 'nobody' })),
     'effects in doubt': quick('effects', () => admin.effects({ state: 'unknown' })),
+    'story of an effect': quick('effectStory', () => admin.effectStory(ground.doubted())),
     'dead letters': quick('deadLetters', () => admin.deadLetters({})),
     'dead letters of a kind': quick('deadLetters', () => admin.deadLetters({ kind })),
     'preview of a redrive': quick('previewRedrive', () => admin.previewRedrive({ ids: [ground.dead()] })),
@@ -85,6 +89,9 @@ export function actionsOf(admin: Admin, ground: Ground): Readonly<Record<string,
     'audit log about a record': quick('audit', () => admin.audit({ about: ground.unknown() })),
     health: quick('health', () => admin.health()),
     settle: quick('settle', () => admin.settle(ground.unknown(), { says: 'completed', evidence: 'seen', answer }, by)),
+    'settle an effect': quick('settleEffect', () =>
+      admin.settleEffect(ground.doubted(), { says: 'landed', evidence: 'seen', result: {} }, by),
+    ),
     purge: quick('purge', () => admin.purge(ground.completed(), by)),
     redrive: quick('redrive', async () => expectChange(await admin.redrive({ ids: [ground.dead()] }, by))),
     discard: quick('discard', async () => expectChange(await admin.discard([ground.dead()], by))),

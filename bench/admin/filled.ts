@@ -75,14 +75,15 @@ export function groundOf(now: number): Ground {
       return given
     }
   }
-  const [completed, unknown, dead] = [every(500, tenants), every(unknownAt, tenants), every(99, 100)]
+  const [completed, unknown] = [every(500, tenants), every(unknownAt, tenants)]
   const { scope, key } = nameOf(tenants + 7)
   return {
     ...{ tenant: scope, key, prefix: key.slice(0, 4), resource: `/payments/${tenants + 7}`, now },
     ...{ operation: 'operation-7', kind: 'kind-1' },
     completed: () => nameOf(completed()),
     unknown: () => nameOf(unknown()),
-    dead,
+    dead: every(99, 100),
+    doubted: every(98, 100),
   }
 }
 

@@ -26,6 +26,7 @@ const migrations = [
   '0008-fewer-indexes',
   '0009-traces',
   '0010-audit',
+  '0011-quicker-statements',
 ]
 
 const binaries = serverUrl === undefined ? { missing: 'no PostgreSQL' } : await standbyBinaries(serverUrl)
@@ -157,7 +158,7 @@ onPostgres('on a server', (url) => {
       migrations,
     })
     expect(stdout).not.toContain('geheim')
-    expect(run('migrate', url).stdout).toBe('already up to date at version 10\n')
+    expect(run('migrate', url).stdout).toBe('already up to date at version 11\n')
 
     const serving = asRole(url, role)
     const before = run('doctor', serving)

@@ -202,16 +202,6 @@ export const cases: readonly Case[] = [
     reaches: ['a doubt that an operator ended'],
   },
   {
-    name: 'an operator who looks too early, while a call is still on its way',
-    scenario: {
-      requests: [request('letters'), request('letters', 1, 6_000)],
-      operators: 1,
-      operatorsAfterMs: 5_000,
-      faults: { drifts: 1, haste: 2 },
-    },
-    reaches: ['a doubt'],
-  },
-  {
     name: 'a doubt about a call against the reconciler and an operator at once',
     scenario: {
       requests: [request('letters')],
@@ -238,17 +228,6 @@ export const cases: readonly Case[] = [
       faults: { breaks: 1 },
     },
     reaches: ['an effect in doubt', 'an effect whose doubt was ended'],
-  },
-  {
-    name: 'an operator who looks too early, while the call of an effect is still on its way',
-    scenario: {
-      requests: [request('sales')],
-      passes: [soon('effects', 0), pass('effectReconciler', 6_000), pass('effects', 7_000, 2)],
-      operators: 1,
-      operatorsAfterMs: 5_000,
-      faults: { drifts: 1, haste: 3 },
-    },
-    reaches: ['an effect in doubt'],
   },
   {
     name: 'the effect worker against one that was stopped and goes on',

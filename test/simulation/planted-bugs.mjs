@@ -268,9 +268,7 @@ export const bugs = [
       from: 'Math.min(at, context.clock.now()) >= from',
       to: 'at > 0 && from > 0',
     },
-    caughtBy: {
-      case: 'an operator who looks too early, while a call is still on its way',
-    },
+    caughtBy: { seeds: 3_000 },
     says: /second letter/,
   },
   {
@@ -280,7 +278,7 @@ export const bugs = [
       from: 'Math.min(at, clock.now()) >= from',
       to: 'at > 0 && from > 0',
     },
-    caughtBy: { case: 'an operator who looks too early, while the call of an effect is still on its way' },
+    caughtBy: { seeds: 3_000 },
     says: /second shipment/,
   },
   {

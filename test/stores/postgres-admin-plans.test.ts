@@ -142,7 +142,7 @@ function ground(): Ground {
       return next
     }
   }
-  const [completed, unknown, dead] = [every(1), every(99), every(99)]
+  const [completed, unknown] = [every(1), every(99)]
   const named = (i: number) => ({
     scope: `tenant-${i % 500}${i % 3 === 0 ? `;principal=u${i % 7}` : ''}`,
     key: `key-${i}`,
@@ -157,7 +157,8 @@ function ground(): Ground {
     now: Date.now(),
     completed: () => named(completed()),
     unknown: () => named(unknown()),
-    dead,
+    dead: every(99),
+    doubted: every(98),
   }
 }
 
