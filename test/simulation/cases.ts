@@ -234,7 +234,7 @@ export const cases: readonly Case[] = [
     scenario: {
       requests: [request('rides')],
       passes: [soon('effects'), pass('effects', 45_000, 2)],
-      faults: { freezes: 1 },
+      faults: { freezes: 2 },
     },
     reaches: ['an effect that was claimed again'],
   },
