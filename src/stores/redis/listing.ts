@@ -17,23 +17,30 @@ export async function listOn(
   const { limit, order = 'oldest', after } = query
   const stretch = stretchOf(way, query)
   const fitting: { readonly place: string; readonly record: Reply }[] = []
-  let from = after === undefined ? undefined : Buffer.from(after, 'base64url').toString()
+  const last = after === undefined ? undefined : Buffer.from(after, 'base64url').toString()
+  let from = way === 'keys' ? undefined : last
+  let behind = way === 'keys' ? last : undefined
+  const endsAt = (place: string | undefined) => (way === 'keys' ? place?.slice(-nameLength) : place)
   let looked = 0
   while (looked < limits.looked) {
     const look = Math.min(redisBounds.stretch, limits.looked - looked)
     const bounds = from === undefined ? {} : order === 'newest' ? { max: `(${from}` } : { min: `(${from}` }
-    const given = { ...filtersOf(query), ...stretch, ...bounds, order, look, limit: limit + 1 - fitting.length }
-    const [count, last, found] = listOf(await connection.run(list, [root], given))
+    const given = { ...filtersOf(query), ...stretch, ...bounds, behind, order, look, limit: limit + 1 - fitting.length }
+    const [count, end, found] = listOf(await connection.run(list, [root], given))
     const pairs = listOf(found)
     for (let index = 0; index < pairs.length; index += 2)
       fitting.push({ place: textOf(pairs[index]), record: pairs[index + 1] as Reply })
-    if (fitting.length > limit) return pageOf(fitting.slice(0, limit), fitting[limit - 1]?.place)
+    if (fitting.length > limit) return pageOf(fitting.slice(0, limit), endsAt(fitting[limit - 1]?.place))
     if (numberOf(count) < look) return pageOf(fitting, undefined)
     looked += look
-    from = textOf(last)
+    from = textOf(end)
+    behind = undefined
   }
-  return pageOf(fitting, from)
+  return pageOf(fitting, endsAt(from))
 }
+
+/** What every place of an index ends with: the number of a record, and its digest. Where a page of keys ends is told by it alone. */
+const nameLength = 16 + 32
 
 function pageOf(fitting: readonly { readonly record: Reply }[], end: string | undefined): Page {
   const next = end === undefined ? undefined : Buffer.from(end).toString('base64url')

@@ -7,6 +7,7 @@ export const list = script(
   `--[=[ list: walks a stretch of an index, whose members are in the order of their characters, for records that fit.
   KEYS  the root
   ARGV  index min max order look (how many it looks at) limit (how many it gives)
+        [behind] (the name of the record that the last page of keys ended with)
         [scope] [tenant] [state] [operation] [keyIs] [keyStarts] [status] [resource] [since] [until]
   gives { how many it looked at, the last of them, { place, record, place, record, … } }
 ]=]`,
@@ -26,6 +27,9 @@ local function fits(address)
 end
 
 local index = root .. ':' .. given.index
+-- A record that is gone by now has no place any more: the list begins anew, and nothing is missed.
+local key = given.behind and redis.call('HGET', addressAt(given.behind), 'key')
+if key then given[given.order == 'newest' and 'max' or 'min'] = '(' .. key .. '\\n' .. given.behind end
 local places
 if given.order == 'newest' then
   places = redis.call('ZREVRANGEBYLEX', index, given.max, given.min, 'LIMIT', 0, given.look)
