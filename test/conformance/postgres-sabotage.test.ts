@@ -58,14 +58,13 @@ function sabotaged(rewritten: (text: string) => string) {
       const pool = new pg.Pool({ connectionString: url, max: connections })
       pool.on('error', () => undefined)
       pool.on('connect', (client) => {
-        const send = client.query.bind(client) as (config: unknown, ...rest: unknown[]) => unknown
-        const query = (config: unknown, ...rest: unknown[]) => {
-          if (!isStatement(config)) return send(config, ...rest)
-          const text = rewritten(config.text)
-          if (text !== config.text) planted++
-          return send({ ...config, text }, ...rest)
+        const { connection } = client as unknown as { readonly connection: Wire }
+        const parse = connection.parse.bind(connection)
+        connection.parse = (message, ...rest) => {
+          const text = rewritten(message.text)
+          if (text !== message.text) planted++
+          parse({ ...message, text }, ...rest)
         }
-        client.query = query as typeof client.query
       })
       // In groups the racers of one process do not meet in the database, and a statement has two spellings.
       return { store: postgresStore({ ...options, pool, batching: 'off' }), end: () => pool.end() }
@@ -74,7 +73,7 @@ function sabotaged(rewritten: (text: string) => string) {
   return { library, planted: () => planted }
 }
 
-/** The store sends every statement as an object; what the application sends in a transaction is a text. */
-function isStatement(config: unknown): config is { readonly text: string } {
-  return typeof config === 'object' && config !== null && typeof (config as { text?: unknown }).text === 'string'
+/** How the library has a statement read by the server: whatever the store sends comes by here. */
+interface Wire {
+  parse(message: { readonly text: string }, ...rest: unknown[]): void
 }
