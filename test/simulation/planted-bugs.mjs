@@ -269,7 +269,7 @@ export const bugs = [
       to: 'at > 0 && from > 0',
     },
     caughtBy: { seeds: 3_000 },
-    says: /second letter/,
+    says: /second (letter|transfer)/,
   },
   {
     bug: '“not landed” about an effect is believed of whoever says so, however early',
@@ -278,7 +278,7 @@ export const bugs = [
       from: 'Math.min(at, clock.now()) >= from',
       to: 'at > 0 && from > 0',
     },
-    caughtBy: { seeds: 3_000 },
+    caughtBy: { seeds: 40_000 },
     says: /second shipment/,
   },
   {
