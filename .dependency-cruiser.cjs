@@ -36,6 +36,7 @@ const parts = {
       'commander',
       'crypto',
       'fs',
+      'http',
       'ioredis',
       'os',
       'path',

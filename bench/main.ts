@@ -5,7 +5,7 @@ import { benches } from './benches.js'
 import type { Bench } from './harness/bench.js'
 import { type Circumstances, circumstances } from './harness/machine.js'
 import { putOnRecord, type Result } from './harness/results.js'
-import { plainTable } from './harness/table.js'
+import { plainTable, shown } from './harness/table.js'
 import { helpOf, usage } from './help.js'
 import { report } from './report/report.js'
 
@@ -73,7 +73,7 @@ async function measure(bench: Bench): Promise<number> {
   if (measured.remarks.length > 0) console.log(`\n${measured.remarks.join('\n')}`)
   if (aims.length > 0) console.log(`\nAims`)
   for (const { what, aim, measured, verdict } of aims)
-    console.log(`  ${verdict.padEnd(12)} ${what}: ${measured ?? '-'} (${aim})`)
+    console.log(`  ${verdict.padEnd(12)} ${what}: ${measured === undefined ? '-' : shown(measured)} (${aim})`)
   keep(result)
   console.log(JSON.stringify(result))
   if (measured.failure !== undefined) console.error(measured.failure)

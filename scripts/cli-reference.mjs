@@ -49,10 +49,11 @@ const intro = `# The command line
 
 \`npx hapax <command>\`. Tables are for people; \`--json\` is for programs. Colours come only on a terminal, and not with
 \`NO_COLOR\`. A command that changes something shows what it would do and asks; \`--yes\` does not ask, and where nobody can be
-asked nothing is changed without it. A token for an admin URL stands in \`HAPAX_ADMIN_TOKEN\`.
+asked nothing is changed without it: what it would do is shown, as JSON too (\`"changed": false\`), and the exit code is 4. A token for an admin URL stands in \`HAPAX_ADMIN_TOKEN\`.
 
 Exit codes: 0 done; 1 it failed, was refused, or found what it looks for (a gap, a difference, a log that somebody has meddled
-with); 2 wrong usage; 3 nothing was compared (\`reconcile\`).
+with); 2 wrong usage; 3 nothing was compared (\`reconcile\`); 4 nothing was changed, since nobody could be asked and \`--yes\` was not
+given; 5 nothing was found so far, and there is more to look at (\`keys find\`).
 
 This page is what the program says of itself: \`node scripts/cli-reference.mjs > docs/reference/cli.md\`, and a test compares.`
 

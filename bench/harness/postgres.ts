@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { startPostgres } from '../../scripts/postgres.mjs'
 import type { Later } from './closing.js'
+import { type ServerTime, serverTime } from './server-time.js'
 
 /** A durable PostgreSQL with a database of its own. */
 export interface Postgres {
@@ -9,6 +10,7 @@ export interface Postgres {
   readonly version: string
   /** For what a bench asks of it besides. */
   readonly pool: pg.Pool
+  readonly cpuMs: ServerTime
 }
 
 /** The server that the tests have too; on one that the environment names, nothing is left behind but its log. */
@@ -25,7 +27,7 @@ export async function durablePostgres(later: Later): Promise<Postgres> {
   url.pathname = `/${name}`
   const { rows } = await admin.query('SHOW server_version')
   const version = String(rows[0].server_version).split(' ')[0] as string
-  return { url: url.href, version, pool: poolOn(url.href, later) }
+  return { url: url.href, version, pool: poolOn(url.href, later), cpuMs: await serverTime(admin) }
 }
 
 function poolOn(url: string, later: Later): pg.Pool {

@@ -40,6 +40,11 @@ export function shown(cell: Cell): string {
   return typeof cell === 'number' ? cell.toLocaleString('en', { maximumFractionDigits: 3 }) : cell
 }
 
+/** A dash where nobody can say. */
+export function orDash(number: number): Cell {
+  return Number.isFinite(number) ? number : '–'
+}
+
 /** Three digits say all that a measurement knows. */
 export function rounded(number: number): number {
   if (Math.abs(number) >= 1_000) return Math.round(number)

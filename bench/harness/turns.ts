@@ -43,5 +43,5 @@ export function ratioOf<Taken>(
   of: (taken: Taken) => number,
 ): number {
   const others = series.get(below) ?? []
-  return rounded(median((series.get(above) ?? []).map((taken, round) => of(taken) / of(others[round] as Taken))))
+  return median((series.get(above) ?? []).map((taken, round) => of(taken) / of(others[round] as Taken)))
 }

@@ -1,5 +1,6 @@
 import { type Child, start } from '../harness/child.js'
 import type { Later } from '../harness/closing.js'
+import type { ServerTime } from '../harness/server-time.js'
 import type { Wanted as Load, Loaded } from './client.mjs'
 import type { Settings, Usage, Wanted } from './server.mjs'
 
@@ -11,6 +12,8 @@ export interface Site {
   readonly status: number
   readonly server: Child
   readonly client: Child
+  /** Of the database behind it. */
+  readonly databaseMs?: ServerTime | undefined
 }
 
 export interface Served {
@@ -19,6 +22,8 @@ export interface Served {
   readonly p99Ms: number
   /** Processor time of the server for one request: on a busy machine it says more than the clock. */
   readonly serverUs: number
+  /** The same of the database behind it; NaN where there is none, or nobody can say. */
+  readonly databaseUs: number
   /** How much of one processor the callers took. Near 1 it is they who are measured. */
   readonly clientShare: number
 }
@@ -26,6 +31,7 @@ export interface Served {
 interface Around {
   /** Of the PostgreSQL that it may be on. */
   readonly url: string
+  readonly databaseMs?: ServerTime
   readonly client: Child
   readonly later: Later
   readonly execArgv?: readonly string[]
@@ -39,11 +45,11 @@ export function startedClient(later: Later): Child {
 
 export function startedSite(
   site: Settings['site'],
-  { url, client, later, execArgv = [], watcher = 'nobody' }: Around,
+  { url, databaseMs, client, later, execArgv = [], watcher = 'nobody' }: Around,
 ): Site {
   const settings: Settings = { site, url, watcher }
   const server = start(new URL('server.mjs', import.meta.url), { settings, later, execArgv })
-  return { name: site, path: '/payments', status: 201, server, client }
+  return { name: site, path: '/payments', status: 201, server, client, databaseMs }
 }
 
 type Asked = Omit<Load, 'kind' | 'target' | 'status'> & { readonly bodyBytes: number; readonly status?: number }
@@ -51,6 +57,7 @@ type Asked = Omit<Load, 'kind' | 'target' | 'status'> & { readonly bodyBytes: nu
 /** A wrong answer ends the bench: nothing that is measured with it would mean anything. */
 export async function called(site: Site, { bodyBytes, ...load }: Asked): Promise<Served> {
   const { port, cpuMs: before } = await usage(site)
+  const databaseMs = site.databaseMs?.() ?? (() => Number.NaN)
   const target = { port, path: site.path, bodyBytes }
   const wanted: Load = { status: site.status, ...load, kind: 'load', target }
   const { requests, perSecond, p50Ms, p99Ms, cpuMs, wrong } = await site.client.ask<Loaded>(wanted)
@@ -62,6 +69,7 @@ export async function called(site: Site, { bodyBytes, ...load }: Asked): Promise
     p50Ms,
     p99Ms,
     serverUs: ((after - before) * 1_000) / requests,
+    databaseUs: (databaseMs() * 1_000) / requests,
     clientShare: (cpuMs * perSecond) / requests / 1_000,
   }
 }

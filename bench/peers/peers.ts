@@ -4,7 +4,7 @@ import { closing } from '../harness/closing.js'
 import { invited } from '../harness/invited.js'
 import { durablePostgres } from '../harness/postgres.js'
 import { redisVersion } from '../harness/redis.js'
-import type { Table } from '../harness/table.js'
+import { orDash, type Table } from '../harness/table.js'
 import { ratioOf, type Series, takeTurns, usual } from '../harness/turns.js'
 import { versionOf } from '../harness/version.js'
 import { called, type Served, type Site, startedClient, warmedUp } from '../http/site.js'
@@ -22,7 +22,7 @@ its key, where he can. Bodies of ${bodyBytes} bytes; new keys with 256 callers, 
   turns: { rounds: 5, seconds: 1 },
   run: (asked) =>
     closing(async (later): Promise<Measured> => {
-      const { url, version, pool } = await durablePostgres(later)
+      const { url, version, pool, cpuMs } = await durablePostgres(later)
       await migratePostgres({ pool })
       const around = { url, programs: await installedPrograms(), client: startedClient(later), later }
       const sites: Site[] = []
@@ -30,7 +30,8 @@ its key, where he can. Bodies of ${bodyBytes} bytes; new keys with 256 callers, 
       for (const guest of guests) {
         asked.say(`starting ${guest.name}`)
         const came = await invited(guest.name, warm(guest.start(around)))
-        sites.push(...came.guests)
+        const databaseMs = guest.keeps.startsWith('PostgreSQL') ? cpuMs : undefined
+        sites.push(...came.guests.map((site) => ({ ...site, databaseMs })))
         remarks.push(...came.remarks)
       }
       const take = async (keys: 'new' | 'known', callers: number) => {
@@ -50,7 +51,10 @@ its key, where he can. Bodies of ${bodyBytes} bytes; new keys with 256 callers, 
           tableOf('Replays, 64 callers', 'peers-replays', known),
         ],
         versions: await versionsOf(sites, around.programs, version),
-        remarks,
+        remarks: [
+          ...remarks,
+          'Hapax keeps answers in its process for five seconds, too: most of its replays ask no database. Others that could do so are as they come.',
+        ],
       }
     }),
 }
@@ -82,7 +86,10 @@ function tableOf(title: string, chart: string, series: Series<Served>): Table {
   const present = guests.filter(({ name }) => series.has(name))
   return {
     title,
-    columns: ['who', 'an answer is kept in', 'per second', 'Hapax against it', 'p50 ms', 'p99 ms'],
+    columns: [
+      ...['who', 'an answer is kept in', 'per second', 'Hapax against it', 'p50 ms', 'p99 ms'],
+      ...['application µs each', 'PostgreSQL µs each'],
+    ],
     rows: present.map(({ name, keeps }) => [
       name,
       keeps,
@@ -90,6 +97,8 @@ function tableOf(title: string, chart: string, series: Series<Served>): Table {
       ratioOf(series, [hapax, name], perSecond),
       usual(series, name, ({ p50Ms }) => p50Ms),
       usual(series, name, ({ p99Ms }) => p99Ms),
+      usual(series, name, ({ serverUs }) => serverUs),
+      orDash(usual(series, name, ({ databaseUs }) => databaseUs)),
     ]),
     chart: { name: chart, group: 'who', value: 'per second', others: guests.slice(1).map(({ name }) => name) },
   }

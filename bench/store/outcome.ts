@@ -1,7 +1,12 @@
 /** What became of the turns of the bench `store`. */
 import type { Load } from '../harness/loops.mjs'
-import type { Table } from '../harness/table.js'
+import { type Cell, orDash, type Table } from '../harness/table.js'
 import { ratioOf, type Series, usual } from '../harness/turns.js'
+
+/** What was reached, and what PostgreSQL took of the processor for each pair: NaN where it is not asked. */
+export interface Pairs extends Load {
+  readonly databaseUs: number
+}
 
 const perSecond = (load: Load) => load.perSecond
 
@@ -32,11 +37,11 @@ const titles = {
 
 const others = [titles.pgbench, titles.redis]
 
-export function closedTable(series: Series<Load>): Table {
+export function closedTable(series: Series<Pairs>): Table {
   const named = [...series.keys()].map((name) => [name, ...name.split('@')] as const)
   return {
     title: 'As fast as they are answered',
-    columns: ['callers', 'who', 'pairs per second', 'p50 ms', 'p99 ms', 'process µs each'],
+    columns: ['callers', 'who', 'pairs per second', 'p50 ms', 'p99 ms', 'process µs each', 'PostgreSQL µs each'],
     rows: named
       .toSorted(([, , a], [, , b]) => Number(a) - Number(b))
       .map(([name, who = '', callers]) => [
@@ -46,6 +51,7 @@ export function closedTable(series: Series<Load>): Table {
         known(series, name, ({ p50Ms }) => p50Ms),
         known(series, name, ({ p99Ms }) => p99Ms),
         known(series, name, ({ cpuUs }) => cpuUs),
+        orDash(usual(series, name, ({ databaseUs }) => databaseUs)),
       ]),
     chart: { name: 'store-pairs', group: 'callers', series: 'who', value: 'pairs per second', others },
   }
@@ -75,8 +81,7 @@ function titleOf(who: string): string {
   return titles[who as keyof typeof titles]
 }
 
-/** A dash where nobody can say: the one in this place was never served, or the tool does not tell. */
-function known(series: Series<Load>, name: string, of: (load: Load) => number | null): number | string {
-  const number = usual(series, name, (load) => of(load) ?? Number.POSITIVE_INFINITY)
-  return Number.isFinite(number) ? number : '–'
+/** Nobody can say where the one in this place was never served, or the tool does not tell. */
+function known(series: Series<Load>, name: string, of: (load: Load) => number | null): Cell {
+  return orDash(usual(series, name, (load) => of(load) ?? Number.POSITIVE_INFINITY))
 }

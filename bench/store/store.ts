@@ -7,7 +7,7 @@ import type { Load } from '../harness/loops.mjs'
 import { durablePostgres } from '../harness/postgres.js'
 import { type Contestant, takeTurns } from '../harness/turns.js'
 import type { Settings, Wanted } from './app.mjs'
-import { closedTable, openTable, ratiosOf } from './outcome.js'
+import { closedTable, openTable, type Pairs, ratiosOf } from './outcome.js'
 import { pgbenchOn } from './pgbench.js'
 import { redisPairs } from './redis-pairs.js'
 
@@ -15,6 +15,16 @@ import { redisPairs } from './redis-pairs.js'
 const connections = 32
 /** Pairs per second. An unbatched pool that cannot keep up does not do so at twice the rate. */
 const rates = { pairs: [1_000, 5_000, 10_000, 20_000], unbatched: [1_000, 5_000] } as const
+
+/** Who is compared with whom stands beside him: two neighbours in a round find the machine much the same. */
+const order = [
+  ...['redis@1', 'pgbench@1', 'pairs@1', 'unbatched@1', 'pgbench@8', 'pairs@8', 'pairs@32'],
+  ...['pgbench@32', 'pairs@256', 'redis@256', 'unbatched@256', 'pairs@1000', 'replays@256'],
+]
+
+function sideBySide(contestants: readonly Contestant<Pairs>[]): readonly Contestant<Pairs>[] {
+  return contestants.toSorted((one, other) => order.indexOf(one.name) - order.indexOf(other.name))
+}
 
 export const store: Bench = {
   name: 'store',
@@ -26,7 +36,7 @@ were answered or not: there a time counts from when a pair was due, which includ
   turns: { rounds: 5, seconds: 1 },
   run: (asked) =>
     closing(async (later): Promise<Measured> => {
-      const { url, version, pool } = await durablePostgres(later)
+      const { url, version, pool, cpuMs } = await durablePostgres(later)
       await migratePostgres({ pool })
       const app = (batching: Settings['batching']): Child => {
         const settings: Settings = { url, schema: 'hapax', batching, connections }
@@ -37,20 +47,37 @@ were answered or not: there a time counts from when a pair was due, which includ
       const redis = await invited('Redis', redisPairs(later))
       const { seconds } = asked
       const ask = (child: Child, wanted: Wanted) => () => child.ask<Load>(wanted)
-      const pairs = (name: keyof typeof apps, concurrency: number): Contestant<Load> => ({
-        name: `${name}@${concurrency}`,
-        turn: ask(apps[name], { kind: 'pairs', concurrency, seconds }),
+      /** What PostgreSQL takes meanwhile. */
+      const watched = (turn: () => Promise<Load>) => async (): Promise<Pairs> => {
+        const takenMs = cpuMs()
+        const load = await turn()
+        return { ...load, databaseUs: (takenMs() * 1_000) / (load.perSecond * seconds) }
+      }
+      /** Redis has no PostgreSQL, and the processes that pgbench has there are gone with it. */
+      const unwatched = (turn: () => Promise<Load>) => async (): Promise<Pairs> => ({
+        ...(await turn()),
+        databaseUs: Number.NaN,
       })
-      const closed: readonly Contestant<Load>[] = [
+      const pairs = (name: keyof typeof apps, concurrency: number): Contestant<Pairs> => ({
+        name: `${name}@${concurrency}`,
+        turn: watched(ask(apps[name], { kind: 'pairs', concurrency, seconds })),
+      })
+      const closed: readonly Contestant<Pairs>[] = [
         ...[1, 8, 32, 256, 1_000].map((concurrency) => pairs('pairs', concurrency)),
         ...[1, 256].map((concurrency) => pairs('unbatched', concurrency)),
         ...pgbench.guests.flatMap((tool) =>
-          [1, 8, 32].map((clients) => ({ name: `pgbench@${clients}`, turn: () => tool.pairs(clients, seconds) })),
+          [1, 8, 32].map((clients) => ({
+            name: `pgbench@${clients}`,
+            turn: unwatched(() => tool.pairs(clients, seconds)),
+          })),
         ),
         ...redis.guests.flatMap((server) =>
-          [1, 256].map((callers) => ({ name: `redis@${callers}`, turn: () => server.pairs(callers, seconds) })),
+          [1, 256].map((callers) => ({
+            name: `redis@${callers}`,
+            turn: unwatched(() => server.pairs(callers, seconds)),
+          })),
         ),
-        { name: 'replays@256', turn: ask(apps.pairs, { kind: 'replays', concurrency: 256, seconds }) },
+        { name: 'replays@256', turn: watched(ask(apps.pairs, { kind: 'replays', concurrency: 256, seconds })) },
       ]
       const open = (['pairs', 'unbatched'] as const).flatMap((name) =>
         rates[name].map((rate) => ({
@@ -59,7 +86,7 @@ were answered or not: there a time counts from when a pair was due, which includ
         })),
       )
       const between = () => pool.query('VACUUM ANALYZE hapax.records')
-      const series = await takeTurns(closed, { ...asked, between })
+      const series = await takeTurns(sideBySide(closed), { ...asked, between })
       const paced = await takeTurns(open, { ...asked, between })
       return {
         ratios: ratiosOf(series),
@@ -70,6 +97,7 @@ were answered or not: there a time counts from when a pair was due, which includ
         ),
         remarks: [
           `PostgreSQL flushes before it acknowledges; ${connections} connections in each pool.`,
+          'pgbench has a connection for each of its clients, and the server has room for 200: so there is none of 256 or 1,000.',
           ...pgbench.remarks,
           ...redis.remarks,
         ],

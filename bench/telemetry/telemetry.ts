@@ -73,7 +73,7 @@ function told(measured: ReadonlyMap<string, Series<Served>>): Omit<Measured, 've
     tables: [
       {
         title: 'Watched by',
-        columns: ['keys', 'watched by', 'per second', 'of nobody', 'server µs each', 'times nobody'],
+        columns: ['keys', 'watched by', 'per second', 'of nobody', 'application µs each', 'times nobody'],
         rows: [...measured].flatMap(([name, series]) =>
           watchers.map((watcher) => [
             name,

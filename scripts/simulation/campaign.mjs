@@ -1,5 +1,5 @@
 /** Random schedules of a range of seeds, on as many processes as there are. */
-import { simulated } from './child.mjs'
+import { simulator } from './child.mjs'
 import { tell } from './told.mjs'
 
 /**
@@ -16,39 +16,49 @@ import { tell } from './told.mjs'
  */
 export async function campaign({ bundle, processes, from, schedules, minutes }) {
   const startedAt = performance.now()
-  // In rounds: each process gets seeds of its own, and all of a round have run before the next begins.
+  const until = startedAt + minutes * 60_000
+  const block = Math.min(mostAtOnce, Math.ceil(schedules / processes))
+  // All that is handed out is run, so that what has run is one range of seeds.
   let next = from
+  let finished = 0
   let busyMs = 0
-  let tookMs = 0
+  let isBroken = false
+  let toldAt = startedAt
   /** @type {Record<string, number>} */
   const reached = {}
-  const until = startedAt + minutes * 60_000
-  while (next < from + schedules) {
-    const perMs = tookMs === 0 ? undefined : (next - from) / processes / tookMs
-    const share = Math.min(roundOf(until - performance.now(), perMs), Math.ceil((from + schedules - next) / processes))
-    if (share <= 0) break
-    const starts = Array.from({ length: processes }, (_, index) => next + index * share)
-    const lines = await Promise.all(
-      starts.map((start) => simulated(bundle, { kind: 'random', from: start, step: 1, count: share, ms: 3_600_000 })),
-    )
-    for (const line of lines) {
+
+  async function lane() {
+    const child = simulator(bundle)
+    while (!isBroken && next < from + schedules && performance.now() < until) {
+      const count = Math.min(block, from + schedules - next)
+      next += count
+      const line = await child.does({ kind: 'random', from: next - count, count, ms: 3_600_000 })
       if (line.kind === 'failed') {
+        isBroken = true
         tell(line)
-        return undefined
       }
-      if (line.kind !== 'random') continue
-      busyMs += line.busyMs
-      for (const [feature, count] of Object.entries(line.reached)) reached[feature] = (reached[feature] ?? 0) + count
+      if (line.kind === 'random') add(line)
     }
-    next += processes * share
-    tookMs = performance.now() - startedAt
-    const ran = next - from
-    console.log(`  ${ran} schedules, ${Math.round((ran / busyMs) * 1_000)} per second of a core`)
+    child.end()
   }
+
+  /** @param {Extract<import('./child.mjs').Line, { kind: 'random' }>} line */
+  function add(line) {
+    finished += line.schedules
+    busyMs += line.busyMs
+    for (const [feature, count] of Object.entries(line.reached)) reached[feature] = (reached[feature] ?? 0) + count
+    if (performance.now() - toldAt < toldEveryMs) return
+    toldAt = performance.now()
+    console.log(`  ${finished} schedules, ${Math.round((finished / busyMs) * 1_000)} per second of a core`)
+  }
+
+  await Promise.all(Array.from({ length: processes }, lane))
+  if (isBroken) return undefined
   const ran = next - from
   const seconds = (performance.now() - startedAt) / 1_000
   const perSecond = Math.round((ran / busyMs) * 1_000)
   console.log(`✓ ${ran} random schedules, seeds ${from} to ${next - 1}, 0 violations (${seconds.toFixed(0)} s)`)
+  console.log(`  ${perSecond} per second of a core`)
   for (const [feature, count] of Object.entries(reached))
     console.log(`  ${String(count).padStart(9)} came by ${feature}`)
   const missed = Object.keys(reached).filter((feature) => reached[feature] === 0)
@@ -63,15 +73,7 @@ export async function campaign({ bundle, processes, from, schedules, minutes }) 
 /** Among so many each thing that there is to come by has happened, or the scenarios are not what they should be. */
 const manySchedules = 100_000
 
-/**
- * Seeds of one process in one round: the first is short, and tells how many fit in what is left of the time. A process takes
- * seconds until it is as quick as it can be, so none is started for less than that is worth.
- *
- * @param {number} leftMs
- * @param {number | undefined} perMs
- */
-function roundOf(leftMs, perMs) {
-  if (perMs === undefined) return 12_500
-  const fit = Math.floor(leftMs * perMs)
-  return fit < 2_500 ? 0 : Math.min(fit, 1_000_000)
-}
+/** Seeds that a process is given at once: some seconds of work, so that all of them end at about the same time. */
+const mostAtOnce = 2_500
+
+const toldEveryMs = 10_000

@@ -4,24 +4,25 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 
 /**
- * What it says: how far it is, what it has done, or how a promise was broken.
+ * What it says of a task: what it has done, or how a promise was broken.
  *
- * @typedef {{ readonly kind: 'progress', readonly schedules: number }
- *   | { readonly kind: 'case', readonly name: string, readonly schedules: number, readonly cut: number, readonly states: number, readonly isExhausted: boolean }
- *   | { readonly kind: 'random', readonly from: number, readonly step: number, readonly schedules: number, readonly busyMs: number, readonly reached: Readonly<Record<string, number>> }
+ * @typedef {{ readonly kind: 'case', readonly name: string, readonly schedules: number, readonly cut: number, readonly states: number, readonly isExhausted: boolean }
+ *   | { readonly kind: 'random', readonly from: number, readonly schedules: number, readonly busyMs: number, readonly reached: Readonly<Record<string, number>> }
  *   | { readonly kind: 'seed', readonly seed: number, readonly schedules: number }
  *   | { readonly kind: 'failed', readonly error: string, readonly how: 'violation' | 'thrown', readonly trace: readonly string[], readonly seed?: number, readonly name?: string }} Line
  */
 
 /**
  * Every core simulates, so nobody else has one to compile or collect garbage on; and with more room it is collected less
- * often. What a schedule made is gone with it, so nothing is worth being made where only what lasts belongs.
+ * often. What a schedule made is gone with it, so nothing is worth being made where only what lasts belongs. And what is
+ * called at all is called thousands of times, so it is compiled at once, without optimising, and interpreted never.
  */
 const flags = [
   '--single-threaded',
   '--min-semi-space-size=64',
   '--max-semi-space-size=64',
   '--no-allocation-site-pretenuring',
+  '--always-sparkplug',
 ]
 
 /**
@@ -29,28 +30,48 @@ const flags = [
  *
  * @param {string} bundle
  * @param {object} task
- * @param {(line: Line) => void} [heard]
  * @returns {Promise<Line>}
  */
-export function simulated(bundle, task, heard = () => {}) {
-  const child = spawn(process.execPath, [...flags, bundle, JSON.stringify(task)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const end = () => void child.kill('SIGKILL')
-  process.once('exit', end)
-  /** @type {Line | undefined} */
-  let last
-  createInterface({ input: child.stdout }).on('line', (text) => {
-    last = JSON.parse(text)
-    if (last !== undefined) heard(last)
-  })
-  return new Promise((resolve, reject) => {
+export async function simulated(bundle, task) {
+  const child = simulator(bundle)
+  try {
+    return await child.does(task)
+  } finally {
+    child.end()
+  }
+}
+
+/**
+ * A process that does one task after another: until its code is as quick as it can be, it takes seconds.
+ *
+ * @param {string} bundle
+ */
+export function simulator(bundle) {
+  const child = spawn(process.execPath, [...flags, bundle], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  /** @type {Promise<never>} */
+  const ended = new Promise((_, reject) => {
     child.once('error', reject)
     child.once('close', (code) => {
-      process.off('exit', end)
-      if (last === undefined || last.kind === 'progress')
-        reject(new Error(`The simulation ended with ${code}, and said nothing.`))
-      else resolve(last)
+      process.off('exit', kill)
+      reject(new Error(`The simulation ended with ${code}, and did not say what it found.`))
     })
   })
+  ended.catch(() => undefined)
+  const lines = createInterface({ input: child.stdout })
+  return {
+    /**
+     * @param {object} task
+     * @returns {Promise<Line>}
+     */
+    does(task) {
+      child.stdin.write(`${JSON.stringify(task)}\n`)
+      const said = new Promise((resolve) => {
+        lines.once('line', (text) => resolve(JSON.parse(text)))
+      })
+      return Promise.race([said, ended])
+    },
+    end: () => void child.stdin.end(),
+  }
 }

@@ -27,7 +27,13 @@ export const recorded = {
 }
 
 const refusedByStore = { labels: 'code=~"idempotency_store_unavailable|store_.+"', over: '5m' }
-const lastPass = (/** @type {string} */ workers) => `time() - max by (worker) (${metric('workerLastPass', workers)})`
+
+/**
+ * Of two days, because what a process tells vanishes with it: a worker that died must be missed, not forgotten. Two, because
+ * one that rests for a day would be forgotten before it is late.
+ */
+const lastPass = (/** @type {string} */ workers) =>
+  `time() - max by (worker) (last_over_time(${metric('workerLastPass', workers)}[2d]))`
 
 /** Requests of one operation, with so many of each kind in a minute. */
 const traffic = (/** @type {Readonly<Record<string, string>>} */ perMinute = {}) =>
@@ -288,6 +294,42 @@ export const alerts = [
         },
         at: '20m',
         fires: [{ worker: 'resumer' }],
+      },
+      {
+        title: 'the process that carried out effects died, and a sweeper goes on elsewhere',
+        series: {
+          [metric('workerLastPass', 'worker="sweeper",instance="a"')]: '0+60x30',
+          [metric('workerLastPass', 'worker="effects",instance="b"')]: '0+60x5 stale',
+        },
+        at: '20m',
+        fires: [{ worker: 'effects' }],
+      },
+      {
+        title: 'every process died',
+        series: {
+          [metric('workerLastPass', 'worker="sweeper"')]: '0+60x5 stale',
+          [metric('workerLastPass', 'worker="reaper"')]: '0+60x5 stale',
+        },
+        at: '20m',
+        fires: [{ worker: 'sweeper' }, { worker: 'reaper' }],
+      },
+      {
+        title: 'a deploy put another process in the place of one',
+        series: {
+          [metric('workerLastPass', 'worker="sweeper",instance="a"')]: '0+60x5 stale',
+          [metric('workerLastPass', 'worker="sweeper",instance="b"')]: '_x6 360+60x24',
+        },
+        at: '20m',
+        fires: [],
+      },
+      {
+        title: 'the process that compares ledgers died after its comparison of yesterday',
+        series: {
+          [metric('workerLastPass', 'worker="sweeper"')]: `0+60x${27 * 60}`,
+          [metric('workerLastPass', 'worker="ledger"')]: '0x5 stale',
+        },
+        at: '27h',
+        fires: [{ worker: 'ledger' }],
       },
       { title: 'nobody ever started one', series: { up: '1x30' }, at: '20m', fires: [{ worker: 'sweeper' }] },
       {

@@ -191,9 +191,10 @@ const rows = [
       },
       {
         title: 'Since the last pass',
-        about: 'On whichever node a worker made one last. One that has failed each time is not shown.',
+        about:
+          'On whichever node a worker made one last, also one that is gone. One that has failed each time is not shown.',
         unit: 's',
-        queries: { '{{worker}}': `time() - (max by (worker) (${metric('workerLastPass')}) > 0)` },
+        queries: { '{{worker}}': `time() - (max by (worker) (last_over_time(${metric('workerLastPass')}[2d])) > 0)` },
       },
       {
         title: 'Passes',

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Reply, refuseEventStream } from '../http/port.js'
-import { isPromise } from '../kernel/awaitable.js'
+import { type Awaitable, failed, isPromise } from '../kernel/awaitable.js'
 import { HapaxError } from '../kernel/errors.js'
 import { allHeaders, type Holder, handBack, type Inside, secondReply } from './second-reply.js'
 
@@ -22,7 +22,9 @@ export class HeldReply implements Holder, ProxyHandler<Raw> {
   readonly #second: Inside
   #status: number
   #failure: { readonly error: unknown } | undefined
-  #ended: Waiting | undefined
+  #ended: Promise<Reply> | undefined
+  /** Tells who waits, once somebody does. Only the first time counts. */
+  #tell: (said: Awaitable<Reply>) => void = nobody
 
   constructor(reply: FastifyReply) {
     this.raw = new Proxy(reply.raw, this)
@@ -39,8 +41,10 @@ export class HeldReply implements Holder, ProxyHandler<Raw> {
   get ended(): Promise<Reply> {
     if (this.said !== undefined) return Promise.resolve(this.said)
     if (this.#failure !== undefined) return Promise.reject(this.#failure.error)
-    this.#ended ??= waiting()
-    return this.#ended.promise
+    this.#ended ??= new Promise((resolve) => {
+      this.#tell = resolve
+    })
+    return this.#ended
   }
 
   /** Calls the handler and takes what it gives, as Fastify does. */
@@ -82,7 +86,7 @@ export class HeldReply implements Holder, ProxyHandler<Raw> {
     this.isSent = true
     if (this.said === undefined) {
       this.#failure ??= { error }
-      this.#ended?.reject(error)
+      this.#tell(failed(error))
     } else this.#second.log.error({ err: error }, 'The handler failed after it had answered.')
   }
 
@@ -115,24 +119,11 @@ export class HeldReply implements Holder, ProxyHandler<Raw> {
     if (this.#failure !== undefined || this.said !== undefined) return
     this.said = said
     this.text = text
-    this.#ended?.resolve(said)
+    this.#tell(said)
   }
 }
 
-/** Somebody who waits for a handler that has neither answered nor failed yet. */
-interface Waiting {
-  readonly promise: Promise<Reply>
-  readonly resolve: (said: Reply) => void
-  readonly reject: (error: unknown) => void
-}
-
-function waiting(): Waiting {
-  let settle: Omit<Waiting, 'promise'> | undefined
-  const promise = new Promise<Reply>((resolve, reject) => {
-    settle = { resolve, reject }
-  })
-  return { promise, ...(settle as unknown as Omit<Waiting, 'promise'>) }
-}
+function nobody(): void {}
 
 const writes: ReadonlySet<string | symbol> = new Set([
   'end',

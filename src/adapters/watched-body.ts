@@ -91,8 +91,10 @@ export class WatchedBody {
       return
     }
     this.#length += bytes.byteLength
-    if (this.#length <= this.#limit) this.#chunks.push(bytes)
-    else this.#chunks = []
+    if (this.#length > this.#limit) this.#chunks = []
+    // Most bodies are one chunk, and the first that is pushed into an array makes it room for many.
+    else if (this.#chunks.length === 0) this.#chunks = [bytes]
+    else this.#chunks.push(bytes)
   }
 
   #whole(): Uint8Array {

@@ -1,25 +1,38 @@
 import { type Anchor, type VerifiedLog, verified } from '../engine/audit-chain.js'
-import type { Actor, AuditEntry } from '../engine/audit-store.js'
+import type { Actor, AuditEntry, Deed } from '../engine/audit-store.js'
 import { subjectOfEffect, subjectOfRecord } from '../engine/deeds.js'
 import type { Engine } from '../engine/engine.js'
-import type { Reconciled } from '../engine/leaving.js'
 import type { Word } from '../engine/operating.js'
+import { ensurePlace, isPlaceText, placeParts, placeText } from '../engine/page-place.js'
 import type { RecordName, StoredRecord } from '../engine/record.js'
 import { scopeOf } from '../engine/scope.js'
 import type { ListQuery } from '../engine/store.js'
+import { adminTenant } from '../engine/tenant.js'
 import type { Awaitable } from '../kernel/awaitable.js'
-import { HapaxError } from '../kernel/errors.js'
-import { adminBounds, workerBounds } from '../kernel/limits.js'
+import { adminBounds, defaults, workerBounds } from '../kernel/limits.js'
+import { type Counts, countsOf } from './counts.js'
 import { type EffectDesk, effectDesk } from './effect-desk.js'
+import { lookoutOf } from './effect-looking.js'
+import { sentAnswer } from './given-answer.js'
 import { type Health, healthOf } from './health.js'
-import { type Listed, listed, type Paged, sizeOf } from './paging.js'
+import { type Listed, listed, type Paged, refusingPlaces, sizeOf } from './paging.js'
 import { entriesOf, Refused, stateWords } from './refused.js'
 import type { GuardedRoute } from './route-audit.js'
 import { type StatsView, statsView } from './stats.js'
-import { type Story, sentencesOf } from './story.js'
+import { phasesOf, type Story, sentencesOf } from './story.js'
 import { tallies } from './tallies.js'
 import { type Rates, type TenantView, tenantView } from './tenants.js'
-import { type AuditView, auditView, callView, effectView, type RecordView, recordView, saidView } from './views.js'
+import {
+  type AuditView,
+  auditView,
+  callView,
+  doubtViews,
+  effectView,
+  type RecordView,
+  recordView,
+  saidView,
+  timeText,
+} from './views.js'
 import { type WorkerView, workerWatch } from './worker-watch.js'
 
 export interface AdminOptions<Tx> {
@@ -38,6 +51,11 @@ export interface Done {
   readonly audit: readonly AuditView[]
 }
 
+/** What came of looking, as it was written down; with the record, where one was named. */
+export interface LookedAt extends Partial<Done> {
+  readonly came: Counts
+}
+
 /**
  * What operators do, once: the API and the command line are two doors to this. What is refused is thrown as `Refused`.
  */
@@ -45,8 +63,8 @@ export interface Admin extends EffectDesk {
   find(query: FindQuery): Promise<Listed<RecordView>>
   story(name: Named): Promise<Story>
   settle(name: Named, word: Word, by: Actor): Promise<Done>
-  /** Has one doubt looked at now, or all whose time has come. */
-  reconcile(by: Actor, name?: Named): Promise<{ readonly came: Readonly<Record<string, number>> }>
+  /** Has one doubt about a record looked at now, or all doubts whose time has come, those about effects too. */
+  reconcile(by: Actor, name?: Named): Promise<LookedAt>
   purge(name: Named, by: Actor): Promise<Done>
   /** How much there is of what somebody should know of, counted within a bound. */
   stats(): Promise<StatsView>
@@ -85,6 +103,7 @@ export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
     const effects = (await outbox?.list({ record: record.id, limit: adminBounds.largestPage }))?.effects ?? []
     const done = await actionsOn([subjectOfRecord(record), ...effects.map(({ id }) => subjectOfEffect(id))])
     const { answer } = record
+    const pausedUntil = record.state === 'unknown' ? watched.pausedUntil(record.operation) : undefined
     const told = {
       record: recordView(record),
       ...(answer && {
@@ -95,10 +114,17 @@ export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
           headers: answer.headers,
         },
       }),
-      phases: progress === 'unreadable' ? progress : (progress?.phases ?? []).map(({ name }) => name),
+      reservations: {
+        count: record.attempt,
+        first_at: timeText(record.createdAt),
+        last_at: timeText(record.lastRunAt),
+      },
+      phases: phasesOf(record, progress),
       calls: made.map((call) => callView(call, said)),
       effects: effects.map(effectView),
       evidence: record.evidence.map(saidView),
+      doubts: doubtViews(record),
+      ...(pausedUntil !== undefined && { reconciler_paused_until: pausedUntil }),
       counts: counted.of(recordView(record).record),
       operator_actions: done.map(auditView),
     } as const
@@ -113,12 +139,31 @@ export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
     return entries.sort((a, b) => a.sequence - b.sequence)
   }
 
-  /** What came of a look at one doubt, and of nobody else's. */
-  async function lookedAt(name: Named): Promise<Reconciled> {
-    await hapax.chores.reconcile(workerBounds.reconcileBatch)
-    const { state, reconcileAfter } = await found(name)
-    if (state !== 'unknown') return 'settled'
-    return reconcileAfter === undefined ? 'left_to_operator' : 'put_off'
+  /** Looks at one doubt and at nobody else's. It is written down before, and kept from whoever looks by himself. */
+  async function lookedAt(name: Named, by: Actor): Promise<LookedAt> {
+    const record = await found(name)
+    if (!hapax.chores.canLook(record)) throw new Refused('kind_unknown', 'Its operation is not known here.')
+    const entries = entriesOf(await operating.act(lookOf(record), by))
+    const held = await found(name)
+    const came = held.state === 'unknown' ? await hapax.chores.look(held) : 'settled'
+    return { came: countsOf([came]), ...(await written(name, entries)) }
+  }
+
+  /** Looks at all whose time has come. That somebody said so is written down first, and then each before it is looked at. */
+  async function lookedAtDue(by: Actor): Promise<LookedAt> {
+    const entries = [...entriesOf(await operating.act({ kind: 'note', action: 'reconcile', subject: 'all' }, by))]
+    /** `false`: it was claimed or settled meanwhile. */
+    const begins = async (deed: Deed): Promise<boolean> => {
+      const acted = await operating.act(deed, by)
+      if (acted.kind === 'done') entries.push(...acted.entries)
+      return acted.kind === 'done'
+    }
+    const asking = { mayAsk: () => true, heard: () => {}, begins: (record: StoredRecord) => begins(lookOf(record)) }
+    const came = [
+      ...(await hapax.chores.reconcile(workerBounds.reconcileBatch, asking)),
+      ...((await lookoutOf(hapax)?.due(begins)) ?? []),
+    ]
+    return { came: countsOf(came), audit: entries.sort((a, b) => a.sequence - b.sequence).map(auditView) }
   }
 
   async function written(name: Named, entries: readonly AuditEntry[]): Promise<Done> {
@@ -134,20 +179,11 @@ export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
     },
     story: storyOf,
     async settle(name, word, by) {
+      if (word.says === 'completed') sentAnswer(word.answer)
       const settled = await operating.settle(nameOf(name), word, by)
       return written(name, entriesOf(settled))
     },
-    async reconcile(by, name) {
-      if (name === undefined) {
-        const came = await hapax.chores.reconcile(workerBounds.reconcileBatch)
-        entriesOf(await operating.act({ kind: 'note', action: 'reconcile', subject: 'all' }, by))
-        return { came: countsOf(came) }
-      }
-      const { generation, fence, looks } = await found(name)
-      const plan = { generation, fence, state: 'unknown', looks, afterMs: 0 } as const
-      entriesOf(await operating.act({ kind: 'reconcile', name: nameOf(name), plan }, by))
-      return { came: countsOf([await lookedAt(name)]) }
-    },
+    reconcile: (by, name) => (name === undefined ? lookedAtDue(by) : lookedAt(name, by)),
     async purge(name, by) {
       const { generation } = await found(name)
       const acted = await operating.act({ kind: 'purge', name: nameOf(name), generation }, by)
@@ -160,11 +196,12 @@ export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
       if (measured === undefined) throw new Refused('unsupported', 'This store does not count what it holds.')
       return statsView(measured)
     },
-    async tenants({ limit, ...query }) {
-      const { tenants, next } = await operating.tenants({ ...query, limit: sizeOf(limit) })
+    async tenants({ limit, after }) {
+      const place = after === undefined ? {} : { after: await refusingPlaces(async () => tenantPlace(after)) }
+      const { tenants, next } = await operating.tenants({ ...place, limit: sizeOf(limit) })
       return listed(
-        tenants.map((tenant) => tenantView(tenant, hapax, rates)),
-        next,
+        tenants.filter((tenant) => tenant !== adminTenant).map((tenant) => tenantView(tenant, hapax, rates)),
+        next && placeText([next]),
       )
     },
     async tenant(tenant) {
@@ -181,7 +218,7 @@ export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
     async audit({ about, limit, ...query }) {
       const subject = about && subjectOfRecord(nameOf(about))
       const asked = { ...query, ...(subject !== undefined && { subject }), limit: sizeOf(limit) }
-      const { entries, next } = await auditIn(operating.audit).list(asked)
+      const { entries, next } = await refusingPlaces(() => auditIn(operating.audit).list(asked))
       return listed(entries.map(auditView), next)
     },
     verify: (anchor, passed) =>
@@ -193,15 +230,22 @@ export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
   }
 }
 
+/** Puts a doubt off for as long as a look may take. */
+function lookOf({ generation, fence, looks, ...name }: StoredRecord): Deed {
+  const plan = { generation, fence, state: 'unknown', looks, afterMs: defaults.lookMs } as const
+  return { kind: 'reconcile', name: nameOf(name), plan }
+}
+
+/** To a store any text is a place among tenants; to us one that a page has ended at. */
+function tenantPlace(after: string): string {
+  const [place] = placeParts(after)
+  ensurePlace(isPlaceText(place))
+  return place
+}
+
 function auditIn<A>(audit: A | undefined): A {
   if (audit === undefined) throw new Refused('unsupported', 'This store keeps no audit log.')
   return audit
-}
-
-function countsOf(came: readonly string[]): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {}
-  for (const one of came) counts[one] = (counts[one] ?? 0) + 1
-  return counts
 }
 
 /** As it is stored: whoever gives a scope has it from a list, or means a tenant. */
@@ -212,16 +256,4 @@ function scopeText(scope: string): RecordName['scope'] {
 
 function nameOf({ scope, key }: Named): RecordName {
   return { scope: scopeText(scope), key: key as RecordName['key'] }
-}
-
-/** A place that no page of ours has ended at is the caller's mistake. */
-async function refusingPlaces<T>(list: () => Promise<T>): Promise<T> {
-  try {
-    return await list()
-  } catch (error) {
-    if (error instanceof SyntaxError || (error instanceof Error && error.message.includes('a page goes on where')))
-      throw new Refused('invalid', 'after is no next of a page of this query.')
-    if (error instanceof HapaxError) throw error
-    throw error
-  }
 }

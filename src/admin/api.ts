@@ -1,8 +1,11 @@
 import { guard } from '../adapters/fetch.js'
 import type { Engine } from '../engine/engine.js'
+import type { StoredAnswer } from '../engine/record.js'
+import { adminTenant } from '../engine/tenant.js'
 import { unpublished } from '../http/contract.js'
-import { isHapaxError } from '../kernel/errors.js'
+import { catalogue, HapaxError, isHapaxError } from '../kernel/errors.js'
 import { adminBounds } from '../kernel/limits.js'
+import type { Log } from '../kernel/log.js'
 import { type Admin, type AdminOptions, admin } from './admin.js'
 import { type Authorize, ensureAny, type Operator } from './authorize.js'
 import type { Endpoint } from './endpoint.js'
@@ -11,6 +14,7 @@ import { type Given, read } from './fields.js'
 import { describeApi } from './openapi.js'
 import { isRefused, Refused, refusals } from './refused.js'
 import { eventStreams } from './stream.js'
+import { mayBeToldAgain } from './told-again.js'
 
 export interface AdminApiOptions<Tx> extends AdminOptions<Tx> {
   /** Without it nobody is let in. */
@@ -20,6 +24,8 @@ export interface AdminApiOptions<Tx> extends AdminOptions<Tx> {
   /** `'read-only'` refuses every write, whoever asks. Default `'read-write'`. */
   readonly mode?: 'read-write' | 'read-only'
 }
+
+const modes: readonly AdminApiOptions<unknown>['mode'][] = ['read-write', 'read-only']
 
 export interface AdminApi {
   (request: Request): Promise<Response>
@@ -36,6 +42,8 @@ export interface AdminApi {
  */
 export function adminApi<Tx>(options: AdminApiOptions<Tx>): AdminApi {
   const { hapax, authorize, path = '', mode = 'read-write' } = options
+  // A misspelt mode would let everything through.
+  if (!modes.includes(mode)) throw new HapaxError('policy_invalid', `mode is one of ${modes.join(', ')}.`)
   const actions = admin(options)
   const streams = eventStreams(hapax.events, hapax.clock)
   const operators = new WeakMap<Request, Operator>()
@@ -55,17 +63,25 @@ export function adminApi<Tx>(options: AdminApiOptions<Tx>): AdminApi {
   async function answer(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url)
     const operator = await operatorOf(request)
+    const asked = askedIn(searchParams)
     const place = pathname.startsWith(path) ? pathname.slice(path.length) : ''
-    if (request.method === 'GET' && place === '/openapi.json') return json(200, describeApi(path))
+    if (request.method === 'GET' && place === '/openapi.json') {
+      read({}, asked)
+      return json(200, describeApi(path))
+    }
     if (request.method === 'GET' && place === '/events') {
-      return streams.open(request.signal, ensureAny(operator, 'read'))
+      const where = ensureAny(operator, 'read')
+      read({}, asked)
+      return streams.open(request.signal, where, request.headers.get('last-event-id'))
     }
     const here = endpoints.filter((endpoint) => endpoint.path === place)
     const endpoint = here.find(({ method }) => method === request.method)
     if (endpoint === undefined) throw new Refused(here.length === 0 ? 'not_found' : 'method_not_allowed')
-    if (endpoint.does === 'read') return json(200, await shown(endpoint, request, searchParams, operator))
+    // A write takes nothing from its address: what is said there would not be done.
+    if (endpoint.method === 'POST') read({}, asked)
+    if (endpoint.does === 'read') return json(200, await shown(endpoint, request, asked, operator))
     refuseWrite(request, mode)
-    // Before the door, so that who may no longer do something is not told what came of it before.
+    // Before the door, so that who may no longer do something anywhere takes no key for it.
     ensureAny(operator, endpoint.permission)
     operators.set(request, operator)
     const write = writes.get(endpoint)
@@ -73,14 +89,9 @@ export function adminApi<Tx>(options: AdminApiOptions<Tx>): AdminApi {
     return write(request)
   }
 
-  async function shown(
-    endpoint: Endpoint,
-    request: Request,
-    asked: URLSearchParams,
-    operator: Operator,
-  ): Promise<unknown> {
+  async function shown(endpoint: Endpoint, request: Request, asked: Given, operator: Operator): Promise<unknown> {
     ensureAny(operator, endpoint.permission)
-    const given = endpoint.method === 'GET' ? Object.fromEntries(asked) : await bodyOf(request)
+    const given = endpoint.method === 'GET' ? asked : await bodyOf(request)
     return endpoint.run(actions, read(endpoint.query ?? endpoint.body ?? {}, given), operator)
   }
 
@@ -88,7 +99,7 @@ export function adminApi<Tx>(options: AdminApiOptions<Tx>): AdminApi {
     try {
       return await answer(request)
     } catch (error) {
-      return problem(error)
+      return problem(error, hapax.log)
     }
   }
   return Object.assign(api, {
@@ -105,6 +116,11 @@ function guarded<Tx>(hapax: Engine<Tx>, endpoint: Endpoint, actions: Admin, oper
     name: `admin${endpoint.path.replaceAll('/', '.')}`,
     scope: (request: Request) => ({ tenant: adminTenant, principal: operators.get(request)?.who ?? 'nobody' }),
     retention: adminBounds.retention,
+    authorizeReplay: (request: Request, stored: StoredAnswer) => {
+      const operator = operators.get(request)
+      return operator !== undefined && mayBeToldAgain(operator, endpoint.permission, stored)
+    },
+    bodyLimit: adminBounds.bodyBytes,
     // Whatever it did is in the audit log, with its commit: it is judged anew, and refused if it was done.
     onCrash: 'retry',
     // A refusal has changed nothing: its key is free, so that what was too early may be sent again as it was.
@@ -117,9 +133,6 @@ function guarded<Tx>(hapax: Engine<Tx>, endpoint: Endpoint, actions: Admin, oper
     return json(200, await endpoint.run(actions, given, operator))
   })
 }
-
-/** Whose keys the writes of operators are. */
-const adminTenant = 'hapax.admin'
 
 /**
  * A page of another site can have a browser send a request with all that it knows its user by. Browsers say so; what is no
@@ -136,6 +149,14 @@ function refuseOtherMedia(request: Request): void {
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/json\s*(;|$)/i.test(type))
     throw new Refused('media_type', 'Send a JSON object, with its Content-Type.')
+}
+
+/** What is said twice is not known. */
+function askedIn(search: URLSearchParams): Given {
+  const names = [...search.keys()]
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new Refused('invalid', `${twice} is there twice.`)
+  return Object.fromEntries(search)
 }
 
 async function bodyOf(request: Request): Promise<Given> {
@@ -168,7 +189,7 @@ function json(status: number, value: unknown): Response {
 
 const quiet = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
-function problem(error: unknown): Response {
+function problem(error: unknown, log: Log): Response {
   if (isRefused(error)) {
     const { code, status, message, retryAfterMs } = error
     const retryAfter = retryAfterMs === undefined ? undefined : Math.ceil(retryAfterMs / 1_000)
@@ -184,9 +205,12 @@ function problem(error: unknown): Response {
     return problemJson(status, body, retryAfter)
   }
   if (isHapaxError(error)) {
-    const { code, message, retryable } = error
-    const status = error.fault === 'store' || error.fault === 'operator' ? 503 : 400
-    return problemJson(status, { type: 'about:blank', title: message, status, code, retryable })
+    const { code, message: detail, retryable, fault } = error
+    const said = { type: 'about:blank', title: catalogue[code].summary, code, retryable }
+    if (fault !== 'store' && fault !== 'operator') return problemJson(400, { ...said, status: 400, detail })
+    // In the words of a database there may be anything: they are for the log.
+    log({ level: 'error', code, message: `a request to the admin API got 503: ${detail}` })
+    return problemJson(503, { ...said, status: 503 })
   }
   throw error
 }

@@ -25,6 +25,9 @@ export const everything: Operator['may'] = Object.fromEntries(
 export function ensureAny({ may }: Operator, permission: Permission): 'every tenant' | readonly string[] {
   const where = may[permission]
   if (where === undefined || where.length === 0) throw new Refused('forbidden', `You may not ${permission} here.`)
+  // A text has members like a list, and would open every tenant whose name is a part of it.
+  if (where !== 'every tenant' && !Array.isArray(where))
+    throw new Refused('forbidden', `authorize gave neither 'every tenant' nor a list of tenants for ${permission}.`)
   return where
 }
 
@@ -34,10 +37,4 @@ export function ensure(operator: Operator, permission: Permission, tenant: strin
   if (where === 'every tenant') return
   if (tenant === undefined) throw new Refused('forbidden', `You may ${permission} in some tenants: say in which.`)
   if (!where.includes(tenant)) throw new Refused('forbidden', `You may not ${permission} in this tenant.`)
-}
-
-/** Whether somebody may do it there. Who may not is told that there is nothing: not even that there is, is his to know. */
-export function mayIn(operator: Operator, permission: Permission, tenant: string): boolean {
-  const where = ensureAny(operator, permission)
-  return where === 'every tenant' || where.includes(tenant)
 }

@@ -7,8 +7,11 @@ import type { EffectState, StoredEffect } from '../engine/effect-store.js'
 import type { Engine } from '../engine/engine.js'
 import { tooEarly } from '../engine/operating.js'
 import { adminBounds, effectBounds } from '../kernel/limits.js'
+import { type Counts, countsOf } from './counts.js'
+import { lookoutOf } from './effect-looking.js'
 import { type EffectStory, effectSentences } from './effect-story.js'
-import { type Listed, listed, type Paged, sizeOf } from './paging.js'
+import { effectsWithin, narrowed, type SeenEffects, type Tenants } from './effects-within.js'
+import { type Listed, listed, type Paged, refusingPlaces, sizeOf } from './paging.js'
 import { entriesOf, Refused } from './refused.js'
 import { type AuditView, auditView, type EffectView, effectView, saidView } from './views.js'
 
@@ -20,6 +23,7 @@ export interface DeadLetterView extends EffectView {
 export interface RedriveQuery {
   readonly ids?: readonly number[]
   readonly kind?: string
+  readonly tenant?: string
   readonly acknowledge?: 'may_run_twice'
 }
 
@@ -38,22 +42,44 @@ export interface EffectDone {
 
 /** What operators do with effects. */
 export interface EffectDesk {
-  effects(query: { readonly state?: EffectState; readonly kind?: string } & Paged): Promise<Listed<EffectView>>
+  effects(query: { readonly state?: EffectState } & LetterQuery): Promise<Listed<EffectView>>
   effectStory(id: number): Promise<EffectStory>
   /** Ends the doubt about an effect by a person's word, by the rules that hold for every evidence. */
   settleEffect(id: number, word: EffectWord, by: Actor): Promise<EffectDone>
-  deadLetters(query: { readonly kind?: string } & Paged): Promise<Listed<DeadLetterView>>
+  /** Has one doubt looked at now: by what others said, and by asking its provider. */
+  reconcileEffect(id: number, by: Actor): Promise<EffectDone & { readonly came: Counts }>
+  deadLetters(query: LetterQuery): Promise<Listed<DeadLetterView>>
   previewRedrive(query: RedriveQuery): Promise<Changed>
   redrive(query: RedriveQuery, by: Actor): Promise<Changed>
   discard(ids: readonly number[], by: Actor): Promise<Changed>
+  /** The same for who may look at these tenants alone: what is of others is not there. */
+  within(tenants: readonly string[]): EffectDesk
 }
 
-export function effectDesk<Tx>(hapax: Engine<Tx>): EffectDesk {
+/** Which effects to show: of a kind, of a tenant. */
+export interface LetterQuery extends Paged {
+  readonly kind?: string
+  readonly tenant?: string
+}
+
+export function effectDesk<Tx>(hapax: Engine<Tx>, tenants: Tenants = 'every tenant'): EffectDesk {
   const { operating, calls, effects: known = { kinds: new Map() }, clock, events, log } = hapax
 
-  function outbox() {
+  function outbox(tenant?: string): SeenEffects {
     if (hapax.outbox === undefined) throw new Refused('unsupported', 'This store keeps no effects.')
-    return hapax.outbox
+    return effectsWithin(hapax.outbox, narrowed(tenants, tenant))
+  }
+
+  function kindOf({ kind }: StoredEffect) {
+    const found = known.kinds.get(kind)
+    if (found === undefined) throw new Refused('kind_unknown')
+    return found
+  }
+
+  async function inDoubt(id: number): Promise<StoredEffect> {
+    const effect = await found(id)
+    if (effect.state !== 'unknown') throw new Refused('not_in_doubt', `The effect is ${effect.state}.`)
+    return effect
   }
 
   async function found(id: number): Promise<StoredEffect> {
@@ -63,8 +89,8 @@ export function effectDesk<Tx>(hapax: Engine<Tx>): EffectDesk {
   }
 
   /** Whatever the letters change is written down in the same commit. */
-  function letters(by: Actor): DeadLetters {
-    const rows = outbox()
+  function letters(by: Actor, tenant?: string): DeadLetters {
+    const rows = outbox(tenant)
     const audited = async (deed: Parameters<typeof operating.act>[0]): Promise<readonly StoredEffect[]> => {
       const acted = entriesOf(await operating.act(deed, by), 'effect')
       const changed = await Promise.all(acted.map(({ subject }) => rows.find(Number(subject.split(':')[1]))))
@@ -80,17 +106,18 @@ export function effectDesk<Tx>(hapax: Engine<Tx>): EffectDesk {
     return deadLetters({ store, ...(calls !== undefined && { calls }), effects: known, clock, events })
   }
 
-  async function redriven(query: RedriveQuery, mode: 'preview' | 'apply', by: Actor): Promise<Changed> {
+  async function redriven({ tenant, ...query }: RedriveQuery, mode: 'preview' | 'apply', by: Actor): Promise<Changed> {
     if (query.ids === undefined && query.kind === undefined)
       throw new Refused('invalid', 'Say which: give ids, or a kind.')
-    const driven = await letters(by).redrive({ mode, ...query })
+    const driven = await letters(by, tenant).redrive({ mode, ...query })
     const effects = driven.map(({ redriven: changed, ...letter }) => ({ ...letterView(letter), changed }))
     return { effects, not_dead: missingOf(query.ids, effects) }
   }
 
   return {
-    async effects({ limit, ...query }) {
-      const { effects, next } = await outbox().list({ ...query, limit: sizeOf(limit) })
+    async effects({ limit, tenant, ...query }) {
+      const asked = { ...query, limit: sizeOf(limit) }
+      const { effects, next } = await refusingPlaces(() => outbox(tenant).list(asked))
       return listed(effects.map(effectView), next)
     },
     async effectStory(id) {
@@ -105,33 +132,42 @@ export function effectDesk<Tx>(hapax: Engine<Tx>): EffectDesk {
       return { ...told, sentences: effectSentences(told, known.kinds.get(effect.kind)) }
     },
     async settleEffect(id, word, by) {
-      const effect = await found(id)
-      if (effect.state !== 'unknown') throw new Refused('not_in_doubt', `The effect is ${effect.state}.`)
-      const kind = known.kinds.get(effect.kind)
-      if (kind === undefined) throw new Refused('kind_unknown')
-      const deed = deedOf(effect, kind, word, by.who, log)
+      const effect = await inDoubt(id)
+      const deed = deedOf(effect, kindOf(effect), word, by.who, log)
       if (deed === 'result_missing') throw new Refused(deed)
       const acted = tooEarly(deed.notBefore, clock) ?? (await operating.act(deed, by))
       const entries = entriesOf(acted, 'effect')
       events.emit('effect_reconciled', () => ({ ...subjectOf(effect), says: word.says, by: by.who }))
       return { effect: effectView(await found(id)), audit: entries.map(auditView) }
     },
-    async deadLetters({ limit, ...query }) {
+    async reconcileEffect(id, by) {
+      const seen = await inDoubt(id)
+      kindOf(seen)
+      const lookout = lookoutOf(hapax)
+      if (lookout === undefined) throw new Refused('kind_unknown')
+      const entries = entriesOf(await operating.act(lookout.lookOf(seen), by), 'effect')
+      const came = countsOf([await lookout.one(await found(id))])
+      return { came, effect: effectView(await found(id)), audit: entries.map(auditView) }
+    },
+    async deadLetters({ limit, tenant, ...query }) {
       const size = Math.min(sizeOf(limit), effectBounds.deadLetters)
-      const page = await letters(nobody).list({ ...query, limit: size })
+      const page = await refusingPlaces(() => letters(nobody, tenant).list({ ...query, limit: size }))
       return listed(page.letters.map(letterView), page.next)
     },
     previewRedrive: (query) => redriven(query, 'preview', nobody),
     redrive: (query, by) => redriven(query, 'apply', by),
     async discard(ids, by) {
       const shown = await letters(nobody).redrive({ mode: 'preview', ids })
-      const ended = await letters(by).discard(ids, by.why)
+      const own = shown.map(({ effect }) => effect.id)
+      const ended = own.length === 0 ? [] : await letters(by).discard(own, by.why)
       const effects = shown.map(({ redriven: _, ...letter }) => ({
         ...letterView(letter),
         changed: ended.some(({ id }) => id === letter.effect.id),
       }))
       return { effects, not_dead: missingOf(ids, effects) }
     },
+    within: (others) =>
+      effectDesk(hapax, tenants === 'every tenant' ? others : others.filter((one) => tenants.includes(one))),
   }
 }
 

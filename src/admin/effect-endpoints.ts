@@ -1,18 +1,21 @@
 import type { EffectWord } from '../effects/judging.js'
 import { effectStates } from '../engine/effect-store.js'
 import type { Admin } from './admin.js'
-import { ensure, mayIn, type Operator, type Permission } from './authorize.js'
-import type { RedriveQuery } from './effect-desk.js'
-import type { EffectStory } from './effect-story.js'
-import { byOf, type Endpoint, evidenceField, paging, reason, tenantIn } from './endpoint.js'
+import { ensure, ensureAny, type Operator, type Permission } from './authorize.js'
+import type { EffectDesk, LetterQuery, RedriveQuery } from './effect-desk.js'
+import { byOf, type Endpoint, evidenceField, paging, reason } from './endpoint.js'
 import type { Field, Fields, Given } from './fields.js'
 import { Refused } from './refused.js'
 
 const id: Field = { is: 'whole', means: 'The effect, as a list shows it.', required: true }
 
+const kind: Field = { is: 'text', means: 'Of this kind.' }
+const tenant: Field = { is: 'text', means: 'Of this tenant.' }
+
 const redriven: Fields = {
   ids: { is: 'ids', means: 'These effects.' },
   kind: { is: 'text', means: 'All dead ones of this kind.' },
+  tenant,
   acknowledge: { is: 'word', of: ['may_run_twice'], means: 'With ids: though a provider has forgotten the key.' },
 }
 
@@ -21,18 +24,18 @@ export const effectEndpoints: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/effects',
-    summary: 'Effects, by state and kind',
+    summary: 'Effects, by state, kind and tenant',
     permission: 'read',
     does: 'read',
+    gives: 'EffectPage',
     query: {
       state: { is: 'word', of: effectStates, means: 'In this state.' },
-      kind: { is: 'text', means: 'Of this kind.' },
+      kind,
+      tenant,
       ...paging,
     },
-    run(admin, given, operator) {
-      ensure(operator, 'read', undefined)
-      return admin.effects(given as Parameters<Admin['effects']>[0])
-    },
+    run: (admin, given, operator) =>
+      deskOf(admin, operator, 'read', given).effects(given as Parameters<EffectDesk['effects']>[0]),
   },
   {
     method: 'GET',
@@ -40,8 +43,9 @@ export const effectEndpoints: readonly Endpoint[] = [
     summary: 'All that is known of one effect, as data and as sentences',
     permission: 'read',
     does: 'read',
+    gives: 'EffectStory',
     query: { id },
-    run: (admin, given, operator) => storyIn(admin, given, operator, 'read'),
+    run: (admin, given, operator) => deskOf(admin, operator, 'read').effectStory(idIn(given)),
   },
   {
     method: 'POST',
@@ -49,6 +53,7 @@ export const effectEndpoints: readonly Endpoint[] = [
     summary: 'Settle the doubt about an effect by evidence',
     permission: 'settle',
     does: 'write',
+    gives: 'EffectWritten',
     body: {
       id,
       says: { is: 'word', of: ['landed', 'not_landed'], means: 'What you found out.', required: true },
@@ -56,10 +61,19 @@ export const effectEndpoints: readonly Endpoint[] = [
       result: { is: 'any', means: 'With landed: what the call returned, where something follows from it.' },
       reason,
     },
-    async run(admin, given, operator) {
-      const { effect } = await storyIn(admin, given, operator, 'settle')
-      return admin.settleEffect(effect.id, wordIn(given), byOf(given, operator))
-    },
+    run: (admin, given, operator) =>
+      deskOf(admin, operator, 'settle').settleEffect(idIn(given), wordIn(given), byOf(given, operator)),
+  },
+  {
+    method: 'POST',
+    path: '/effects/reconcile',
+    summary: 'Have the doubt about one effect looked at now',
+    permission: 'reconcile',
+    does: 'write',
+    gives: 'EffectLooked',
+    body: { id, reason },
+    run: (admin, given, operator) =>
+      deskOf(admin, operator, 'reconcile').reconcileEffect(idIn(given), byOf(given, operator)),
   },
   {
     method: 'GET',
@@ -67,11 +81,9 @@ export const effectEndpoints: readonly Endpoint[] = [
     summary: 'Effects that nobody tries any more, and what a redrive would do with each',
     permission: 'read',
     does: 'read',
-    query: { kind: { is: 'text', means: 'Of this kind.' }, ...paging },
-    run(admin, given, operator) {
-      ensure(operator, 'read', undefined)
-      return admin.deadLetters(given as Parameters<Admin['deadLetters']>[0])
-    },
+    gives: 'DeadLetterPage',
+    query: { kind, tenant, ...paging },
+    run: (admin, given, operator) => deskOf(admin, operator, 'read', given).deadLetters(given as LetterQuery),
   },
   {
     method: 'POST',
@@ -79,8 +91,9 @@ export const effectEndpoints: readonly Endpoint[] = [
     summary: 'What a redrive would do',
     permission: 'read',
     does: 'read',
+    gives: 'Changed',
     body: redriven,
-    run: (admin, given, operator) => withOthers(admin, redriveIn(given), operator, 'read', admin.previewRedrive),
+    run: (admin, given, operator) => deskOf(admin, operator, 'read', given).previewRedrive(redriveIn(given)),
   },
   {
     method: 'POST',
@@ -88,9 +101,10 @@ export const effectEndpoints: readonly Endpoint[] = [
     summary: 'Have dead effects carried out again, with the same downstream key',
     permission: 'redrive',
     does: 'write',
+    gives: 'Changed',
     body: { ...redriven, reason },
     run: (admin, given, operator) =>
-      withOthers(admin, redriveIn(given), operator, 'redrive', (query) => admin.redrive(query, byOf(given, operator))),
+      deskOf(admin, operator, 'redrive', given).redrive(redriveIn(given), byOf(given, operator)),
   },
   {
     method: 'POST',
@@ -98,19 +112,22 @@ export const effectEndpoints: readonly Endpoint[] = [
     summary: 'End dead effects for good',
     permission: 'discard',
     does: 'write',
+    gives: 'Changed',
     body: { ids: { is: 'ids', means: 'The effects.', required: true }, reason },
     run: (admin, given, operator) =>
-      withOthers(admin, redriveIn(given), operator, 'discard', ({ ids = [] }) =>
-        admin.discard(ids, byOf(given, operator)),
-      ),
+      deskOf(admin, operator, 'discard').discard(given.ids as readonly number[], byOf(given, operator)),
   },
 ]
 
-/** An effect of somebody else's tenant is not there. */
-async function storyIn(admin: Admin, { id }: Given, operator: Operator, permission: Permission): Promise<EffectStory> {
-  const story = await admin.effectStory(id as number)
-  if (mayIn(operator, permission, tenantIn(story.effect.scope))) return story
-  throw new Refused('absent', 'There is no such effect.')
+/** What is of tenants in which he may not do it, is not there; to ask for one of them by name is refused, as with records. */
+function deskOf(admin: Admin, operator: Operator, permission: Permission, { tenant }: Given = {}): EffectDesk {
+  if (tenant !== undefined) ensure(operator, permission, String(tenant))
+  const where = ensureAny(operator, permission)
+  return where === 'every tenant' ? admin : admin.within(where)
+}
+
+function idIn({ id }: Given): number {
+  return id as number
 }
 
 function wordIn({ says, evidence, result }: Given): EffectWord {
@@ -120,30 +137,11 @@ function wordIn({ says, evidence, result }: Given): EffectWord {
   return { says: 'not_landed', ...grounds }
 }
 
-function redriveIn({ ids, kind, acknowledge }: Given): RedriveQuery {
+function redriveIn({ ids, kind, tenant, acknowledge }: Given): RedriveQuery {
   return {
     ...(ids !== undefined && { ids }),
     ...(kind !== undefined && { kind }),
+    ...(tenant !== undefined && { tenant }),
     ...(acknowledge !== undefined && { acknowledge }),
   } as RedriveQuery
-}
-
-/**
- * By their ids each is looked at, and those of other tenants count among those that are not dead, or not there. Of a kind
- * there may be some of anybody.
- */
-async function withOthers(
-  admin: Admin,
-  query: RedriveQuery,
-  operator: Operator,
-  permission: Permission,
-  act: (query: RedriveQuery) => ReturnType<Admin['redrive']>,
-): ReturnType<Admin['redrive']> {
-  if (query.ids === undefined) ensure(operator, permission, undefined)
-  if (query.ids === undefined || operator.may[permission] === 'every tenant') return act(query)
-  const { effects } = await admin.previewRedrive(query)
-  const own = effects.filter(({ scope }) => mayIn(operator, permission, tenantIn(scope))).map(({ id }) => id)
-  const others = query.ids.filter((id) => !own.includes(id))
-  const done = own.length === 0 ? { effects: [], not_dead: [] } : await act({ ...query, ids: own })
-  return { ...done, not_dead: [...done.not_dead, ...others] }
 }

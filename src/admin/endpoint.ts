@@ -4,6 +4,7 @@ import type { Admin } from './admin.js'
 import type { Operator, Permission } from './authorize.js'
 import type { Field, Fields, Given } from './fields.js'
 import { Refused } from './refused.js'
+import type { SchemaName } from './schemas.js'
 
 /** One thing that the API does. It is served by this, and described by this. */
 export interface Endpoint {
@@ -13,6 +14,8 @@ export interface Endpoint {
   readonly permission: Permission
   /** A write needs a reason and a key, is written down, and is refused where the API only shows. */
   readonly does: 'read' | 'write'
+  /** What it answers with. */
+  readonly gives: SchemaName
   readonly query?: Fields
   readonly body?: Fields
   run(admin: Admin, given: Given, operator: Operator): Promise<unknown>

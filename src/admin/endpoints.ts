@@ -1,5 +1,4 @@
 import type { Word } from '../engine/operating.js'
-import type { Answer } from '../engine/record.js'
 import { scopeOf } from '../engine/scope.js'
 import { states } from '../engine/state.js'
 import { limits } from '../kernel/limits.js'
@@ -8,6 +7,7 @@ import { ensure, type Operator, type Permission } from './authorize.js'
 import { effectEndpoints } from './effect-endpoints.js'
 import { byOf, type Endpoint, evidenceField, paging, reason, scopeField, tenantIn } from './endpoint.js'
 import type { Field, Given } from './fields.js'
+import { answerIn } from './given-answer.js'
 import { Refused } from './refused.js'
 
 const scope = scopeField
@@ -22,6 +22,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Find records',
     permission: 'read',
     does: 'read',
+    gives: 'RecordPage',
     query: {
       tenant: { is: 'text', means: 'In all scopes of this tenant.' },
       scope: { is: 'text', means: 'In this scope.', most: limits.scopeLength },
@@ -56,6 +57,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'All that is known of one record, as data and as sentences',
     permission: 'read',
     does: 'read',
+    gives: 'Story',
     query: named,
     run: (admin, given, operator) => admin.story(nameIn(given, operator, 'read')),
   },
@@ -65,6 +67,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Settle an unknown outcome by evidence',
     permission: 'settle',
     does: 'write',
+    gives: 'Written',
     body: {
       ...named,
       says: { is: 'word', of: ['landed', 'not_landed', 'completed'], means: 'What you found out.', required: true },
@@ -82,6 +85,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Have one unknown outcome looked at now',
     permission: 'reconcile',
     does: 'write',
+    gives: 'Looked',
     body: { ...named, reason },
     run: (admin, given, operator) => admin.reconcile(byOf(given, operator), nameIn(given, operator, 'reconcile')),
   },
@@ -91,6 +95,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Look at all unknown outcomes whose time has come',
     permission: 'reconcile',
     does: 'write',
+    gives: 'LookedAtAll',
     body: { reason },
     run(admin, given, operator) {
       ensure(operator, 'reconcile', undefined)
@@ -103,6 +108,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Take an answer away, so that the next request with its key runs',
     permission: 'purge',
     does: 'write',
+    gives: 'Written',
     body: { ...named, reason },
     run: (admin, given, operator) => admin.purge(nameIn(given, operator, 'purge'), byOf(given, operator)),
   },
@@ -113,6 +119,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'How much there is of what somebody should know of',
     permission: 'read',
     does: 'read',
+    gives: 'Stats',
     run(admin, _, operator) {
       ensure(operator, 'read', undefined)
       return admin.stats()
@@ -124,6 +131,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Tenants, with their rates and quotas',
     permission: 'read',
     does: 'read',
+    gives: 'TenantPage',
     query: { tenant: { is: 'text', means: 'This one, with what it takes up.' }, ...paging },
     async run(admin, { tenant, ...page }, operator) {
       ensure(operator, 'read', tenant as string | undefined)
@@ -136,6 +144,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Routes that change something, and whether they are guarded',
     permission: 'read',
     does: 'read',
+    gives: 'Routes',
     run: async (admin) => ({ items: await admin.routes() }),
   },
   {
@@ -144,7 +153,13 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'The last runs of the workers of this process',
     permission: 'read',
     does: 'read',
-    run: async (admin) => ({ items: await admin.workers() }),
+    gives: 'Workers',
+    async run(admin, _, operator) {
+      const items = await admin.workers()
+      // How much they did, they did for everybody.
+      if (operator.may.read === 'every tenant') return { items, says: ofThisProcess }
+      return { items: items.map(({ last_did: _, ...worker }) => worker), says: ofThisProcess }
+    },
   },
   {
     method: 'GET',
@@ -152,6 +167,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Schema, clock, replication: whether the store is fit to serve',
     permission: 'read',
     does: 'read',
+    gives: 'Health',
     run: (admin) => admin.health(),
   },
   {
@@ -160,6 +176,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'What people did',
     permission: 'audit',
     does: 'read',
+    gives: 'AuditPage',
     query: {
       scope: { ...scope, required: undefined } as unknown as Field,
       key: { ...key, required: undefined } as unknown as Field,
@@ -167,7 +184,7 @@ export const endpoints: readonly Endpoint[] = [
       ...paging,
     },
     run(admin, { scope, key, ...page }, operator) {
-      const isAbout = scope !== undefined && key !== undefined
+      const isAbout = isPair({ scope, key })
       ensure(operator, 'audit', isAbout ? tenantIn(scope as string) : undefined)
       const about = isAbout ? { about: { scope: scope as string, key: key as string } } : {}
       return admin.audit({ order: 'newest', ...page, ...about })
@@ -179,17 +196,29 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Whether the audit log is as it was written',
     permission: 'audit',
     does: 'read',
+    gives: 'Verified',
     query: {
       sequence: { is: 'whole', means: 'An entry that somebody has written down elsewhere.' },
       hash: { is: 'text', means: 'And its hash.' },
     },
     run(admin, { sequence, hash }, operator) {
       ensure(operator, 'audit', undefined)
-      const isAnchored = sequence !== undefined && hash !== undefined
+      const isAnchored = isPair({ sequence, hash })
       return admin.verify(isAnchored ? { sequence: sequence as number, hash: hash as string } : undefined)
     },
   },
 ]
+
+/** Whether both are there. Half of what somebody asks for would be answered as if he had not asked. */
+function isPair(given: Given): boolean {
+  const there = Object.values(given).filter((value) => value !== undefined)
+  if (there.length === 1) throw new Refused('invalid', `${Object.keys(given).join(' and ')} go together.`)
+  return there.length === 2
+}
+
+/** Who looks for a worker that stopped must not take another process for all of them. */
+const ofThisProcess =
+  'These are the workers of the process that was asked. Those of others are seen by their metrics, or by asking there.'
 
 function nameIn({ scope, key }: Given, operator: Operator, permission: Permission): Named {
   const name = { scope: String(scope), key: String(key) }
@@ -207,18 +236,4 @@ function wordIn({ says, evidence, result, answer }: Given): Word {
     default:
       return { says: 'completed', evidence: grounds, answer: answerIn(answer) }
   }
-}
-
-/** An answer as people write it: a body that is a text is sent as it is, any other is JSON. */
-function answerIn(given: unknown): Answer {
-  const { status, headers = {}, body } = (given ?? {}) as { status?: unknown; headers?: unknown; body?: unknown }
-  const isStatus = typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599
-  if (!isStatus)
-    throw new Refused('invalid', 'completed needs an answer: { status, headers, body }, with a status from 200.')
-  const lines = Object.entries(headers as object).map(([name, value]) => [name, String(value)] as const)
-  const hasType = lines.some(([name]) => name.toLowerCase() === 'content-type')
-  if (body === undefined) return { status, headers: lines, body: new Uint8Array() }
-  const isText = typeof body === 'string' && hasType
-  const bytes = new TextEncoder().encode(isText ? body : JSON.stringify(body))
-  return { status, headers: hasType ? lines : [['content-type', 'application/json'], ...lines], body: bytes }
 }

@@ -1,3 +1,4 @@
+import { limits } from '../kernel/limits.js'
 import { Refused } from './refused.js'
 
 /** What an endpoint is given, declared once: it is read by this, and described by it in OpenAPI. */
@@ -38,19 +39,20 @@ function understood(name: string, { is, of = [], most }: Field, value: unknown):
     case 'any':
       return value
     case 'text':
-      if (typeof value === 'string' && value.trim() !== '' && value.length <= (most ?? 1_000)) return value
-      throw new Refused('invalid', `${name} is a text of 1 to ${most ?? 1_000} characters.`)
+      if (typeof value === 'string' && value.trim() !== '' && value.length <= (most ?? 1_000) && !value.includes('\0'))
+        return value
+      throw new Refused('invalid', `${name} is a text of 1 to ${most ?? 1_000} characters, none of them NUL.`)
     case 'word':
       if (of.includes(String(value))) return value
       throw new Refused('invalid', `${name} is one of ${of.join(', ')}.`)
     case 'whole': {
       const number = typeof value === 'number' ? value : /^\d{1,15}$/.test(String(value)) ? Number(value) : Number.NaN
       if (Number.isSafeInteger(number) && number >= 0 && number <= (most ?? Number.MAX_SAFE_INTEGER)) return number
-      throw new Refused('invalid', `${name} is a whole number.`)
+      throw new Refused('invalid', `${name} is a whole number${most === undefined ? '' : ` up to ${most}`}.`)
     }
     case 'time': {
       const ms = Date.parse(String(value))
-      if (!Number.isNaN(ms)) return ms
+      if (ms >= 0 && ms <= limits.latestAt) return ms
       throw new Refused('invalid', `${name} is a time like 2026-02-28T12:00:00Z.`)
     }
     case 'ids':

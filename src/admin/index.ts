@@ -5,11 +5,12 @@ export {
   admin,
   type Done,
   type FindQuery,
+  type LookedAt,
   type Named,
 } from './admin.js'
 export { type AdminApi, type AdminApiOptions, adminApi } from './api.js'
 export { type Authorize, everything, type Operator, type Permission, permissions } from './authorize.js'
-export type { Changed, DeadLetterView, EffectDesk, EffectDone, RedriveQuery } from './effect-desk.js'
+export type { Changed, DeadLetterView, EffectDesk, EffectDone, LetterQuery, RedriveQuery } from './effect-desk.js'
 export type { EffectStory } from './effect-story.js'
 export type { Health } from './health.js'
 export type { Listed, Paged } from './paging.js'

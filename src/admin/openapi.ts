@@ -2,6 +2,7 @@ import type { Endpoint } from './endpoint.js'
 import { endpoints } from './endpoints.js'
 import { type Fields, schemaOf } from './fields.js'
 import { refusals } from './refused.js'
+import { schemas } from './schemas.js'
 
 /** The API as OpenAPI 3.1, made from what serves it. */
 export function describeApi(path: string): object {
@@ -15,11 +16,16 @@ export function describeApi(path: string): object {
     openapi: '3.1.0',
     info: { title: 'Hapax admin', version: '1', description: 'What operators do with idempotency keys.' },
     paths,
-    components: { schemas: { Problem: problemSchema }, parameters: { IdempotencyKey: keyParameter } },
+    components: {
+      schemas: { ...schemas, Problem: problemSchema },
+      parameters: { IdempotencyKey: keyParameter },
+      securitySchemes: { operator: operatorScheme },
+    },
+    security: [{ operator: [] }],
   }
 }
 
-function operationOf({ path, summary, permission, does, query, body }: Endpoint): object {
+function operationOf({ path, summary, permission, does, gives, query, body }: Endpoint): object {
   const key = does === 'write' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []
   const parameters = [...parametersOf(query ?? {}), ...key]
   return {
@@ -29,11 +35,11 @@ function operationOf({ path, summary, permission, does, query, body }: Endpoint)
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: objectOf(body) } } } }),
     responses: {
-      200: { description: 'Done.', content: { 'application/json': { schema: { type: 'object' } } } },
-      default: {
-        description: 'Refused.',
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      200: {
+        description: does === 'write' ? 'Done, and written down.' : 'Shown.',
+        content: { 'application/json': { schema: { $ref: `#/components/schemas/${gives}` } } },
       },
+      default: refusedResponse,
     },
   }
 }
@@ -62,6 +68,14 @@ const keyParameter = {
   schema: { type: 'string' },
 }
 
+/** It is for the application to say whom it lets in; the command line sends a token. */
+const operatorScheme = {
+  type: 'http',
+  scheme: 'bearer',
+  description:
+    'Whatever the authorize function of the application takes; hapax on the command line sends HAPAX_ADMIN_TOKEN.',
+}
+
 const problemSchema = {
   type: 'object',
   properties: {
@@ -75,9 +89,27 @@ const problemSchema = {
   },
 }
 
+const refusedResponse = {
+  description: 'Refused.',
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+}
+
 const streamOperation = {
   operationId: 'events',
   summary: 'Everything that happens, as server-sent events',
-  description: 'Takes the permission read. A listener that is too slow is told how many events it has missed.',
-  responses: { 200: { description: 'A stream.', content: { 'text/event-stream': { schema: { type: 'string' } } } } },
+  description:
+    'Takes the permission read. Each event has an id and, as data, a JSON object. A listener that is too slow is told how many it has missed (missed, with events); one that comes back with a Last-Event-ID, that it has missed what happened since (missed, with since): events are not kept.',
+  parameters: [
+    {
+      name: 'Last-Event-ID',
+      in: 'header',
+      required: false,
+      description: 'The last that was heard, as browsers send it when they come back.',
+      schema: { type: 'string' },
+    },
+  ],
+  responses: {
+    200: { description: 'A stream.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
+    default: refusedResponse,
+  },
 }

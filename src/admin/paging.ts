@@ -1,3 +1,4 @@
+import { isNoPlace } from '../engine/page-place.js'
 import { adminBounds } from '../kernel/limits.js'
 import { Refused } from './refused.js'
 
@@ -20,4 +21,14 @@ export function listed<T>(items: readonly T[], next: string | undefined): Listed
 export function sizeOf(limit: number = adminBounds.page): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= adminBounds.largestPage) return limit
   throw new Refused('invalid', `limit is a whole number from 1 to ${adminBounds.largestPage}.`)
+}
+
+/** A place that no page of ours has ended at is the caller's mistake. */
+export async function refusingPlaces<T>(list: () => Promise<T>): Promise<T> {
+  try {
+    return await list()
+  } catch (error) {
+    if (isNoPlace(error)) throw new Refused('invalid', 'after is no next of a page of this query.')
+    throw error
+  }
 }

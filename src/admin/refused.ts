@@ -18,6 +18,10 @@ export const refusals = {
   changed: { status: 409, title: 'It has changed since: look again.' },
   too_early: { status: 409, title: 'A holder that is only slow may still act.' },
   result_missing: { status: 422, title: 'It landed, and its handler needs what the call returned.' },
+  result_unusable: {
+    status: 422,
+    title: 'Its handler cannot go on with this result. Give what the provider returns for the call, all of it.',
+  },
   answer_missing: { status: 422, title: 'It landed, and only its answer can settle it: say completed.' },
   unreadable: { status: 409, title: 'What is on record cannot be read here: its key is elsewhere.' },
   not_completed: { status: 409, title: 'Only an answer can be purged.' },

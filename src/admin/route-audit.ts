@@ -1,5 +1,9 @@
-import { type GuardMark, guardMark, markOf } from '../http/guard-mark.js'
+import { guardMark, markOf } from '../http/guard-mark.js'
 import { HapaxError } from '../kernel/errors.js'
+import { expressRoutes } from './express-routes.js'
+import { changing, type FoundRoute } from './found-route.js'
+import { guardAmong } from './guard-among.js'
+import { type OpenApiShape, openApiRoutes } from './openapi-routes.js'
 
 /** A route that changes something, and what becomes of a request that comes twice. */
 export interface GuardedRoute {
@@ -9,18 +13,13 @@ export interface GuardedRoute {
   readonly verdict: 'guarded' | 'idempotent' | 'exempt' | 'gap'
   /** What guards it. */
   readonly by?: string
+  /** Why not all is known of it, and what to do. */
+  readonly note?: string
 }
 
 export interface RouteAuditOptions {
   /** Routes that need no key, as `POST /login`, each for a reason of yours; `*` stands for anything. */
   readonly exempt?: readonly string[]
-}
-
-/** A route as its framework has it. */
-interface FoundRoute {
-  readonly method: string
-  readonly path: string
-  readonly guard: GuardMark | undefined
 }
 
 /**
@@ -77,20 +76,31 @@ interface FastifyRoute {
   readonly onRequest?: unknown
 }
 
-const changing = ['POST', 'PATCH', 'PUT', 'DELETE']
 /** What a second one of these does is what the first did, if it is implemented as it is defined. */
 const idempotent = ['PUT', 'DELETE']
 
-function judged(routes: readonly FoundRoute[], { exempt = [] }: RouteAuditOptions): readonly GuardedRoute[] {
-  const exempted = exempt.map(patternOf)
-  return routes
+function judged(routes: readonly FoundRoute[], options: RouteAuditOptions): readonly GuardedRoute[] {
+  const verdicts = routes
     .map(({ method, ...route }) => ({ ...route, method: method.toUpperCase() }))
     .filter(({ method }) => changing.includes(method))
-    .map(({ method, path, guard }): GuardedRoute => {
-      if (guard?.methods.includes(method)) return { method, path, verdict: 'guarded', by: guard.name }
-      if (exempted.some((pattern) => pattern.test(`${method} ${path}`))) return { method, path, verdict: 'exempt' }
-      return { method, path, verdict: idempotent.includes(method) ? 'idempotent' : 'gap' }
+    .map(({ method, path, guard, note }): GuardedRoute => {
+      const route = { method, path, ...(note !== undefined && { note }) }
+      if (guard?.methods.includes(method)) return { ...route, verdict: 'guarded', by: guard.name }
+      return { ...route, verdict: idempotent.includes(method) ? 'idempotent' : 'gap' }
     })
+  return exempting(verdicts, options)
+}
+
+/** The same routes, without a verdict on those of which somebody says that they need no key. */
+export function exempting(
+  routes: readonly GuardedRoute[],
+  { exempt = [] }: RouteAuditOptions,
+): readonly GuardedRoute[] {
+  const exempted = exempt.map(patternOf)
+  return routes.map((route) => {
+    const isExempt = exempted.some((pattern) => pattern.test(`${route.method} ${route.path}`))
+    return isExempt && route.verdict !== 'guarded' ? { ...route, verdict: 'exempt' } : route
+  })
 }
 
 function patternOf(text: string): RegExp {
@@ -101,13 +111,13 @@ function patternOf(text: string): RegExp {
 /** Known by its shape, as every tool here. */
 async function found(app: unknown): Promise<readonly FoundRoute[]> {
   const given = (app ?? {}) as Shape
-  if (typeof given.paths === 'object' && typeof given.openapi === 'string') return inOpenApi(given as OpenApiShape)
+  if (typeof given.paths === 'object' && typeof given.openapi === 'string') return openApiRoutes(given as OpenApiShape)
   if (typeof given.getHttpAdapter === 'function') return found(given.getHttpAdapter().getInstance())
   if (typeof given.printRoutes === 'function') return inFastify(given as FastifyShape)
   if (Array.isArray(given.routes)) return inHono(given.routes)
   // Express 4 throws at whoever asks for what Express 5 has.
   const stack = given._router?.stack ?? given.stack ?? given.router?.stack
-  if (Array.isArray(stack)) return inExpress(stack, '')
+  if (Array.isArray(stack)) return expressRoutes(stack)
   const known = 'a Fastify, Express, Hono or Nest application, or an OpenAPI document'
   throw new HapaxError('policy_invalid', `routesOf() was given something that is none of these: ${known}.`)
 }
@@ -123,38 +133,6 @@ interface Shape {
   readonly stack?: unknown
 }
 
-interface OpenApiShape {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
-  readonly components?: { readonly parameters?: Readonly<Record<string, Parameter>> }
-}
-
-interface OpenApiOperation {
-  readonly operationId?: string
-  readonly parameters?: readonly (Parameter & { readonly $ref?: string })[]
-  readonly 'x-idempotency'?: unknown
-}
-
-interface Parameter {
-  readonly in?: string
-  readonly name?: string
-}
-
-function inOpenApi({ paths, components }: OpenApiShape): readonly FoundRoute[] {
-  return Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item)
-      .filter(([method]) => changing.includes(method.toUpperCase()))
-      .map(([method, operation]) => {
-        const asked = (operation.parameters ?? []).map(({ $ref, ...own }) =>
-          $ref === undefined ? own : (components?.parameters?.[$ref.split('/').at(-1) ?? ''] ?? own),
-        )
-        const takesKey = asked.some((one) => one.in === 'header' && /^(x-)?idempotency-key$/i.test(one.name ?? ''))
-        const isGuarded = takesKey || operation['x-idempotency'] !== undefined
-        const name = operation.operationId ?? `${method.toUpperCase()} ${path}`
-        return { method, path, guard: isGuarded ? { name, methods: changing } : undefined }
-      }),
-  )
-}
-
 interface FastifyShape {
   ready?(): PromiseLike<unknown>
   printRoutes(options: object): string
@@ -166,7 +144,9 @@ async function inFastify(app: FastifyShape): Promise<readonly FoundRoute[]> {
   const routes: { path: string; methods: string[]; hooks: string }[] = []
   const parents: string[] = []
   for (const line of app.printRoutes({ commonPrefix: false, includeHooks: true }).split('\n')) {
-    const [, indent = '', path = '', methods = ''] = /^([│ ]*[├└]── )(\S+)(?: \(([^)]*)\))?/.exec(line) ?? []
+    // A path whose methods have different hooks has a line for each of them, of which only the first is a branch.
+    const [, indent = '', path = '', methods = ''] =
+      /^((?:[│ ] {3})*(?:[├└]── )?)([^\s•]\S*)(?: \(([^)]*)\))?/.exec(line) ?? []
     if (indent !== '') {
       const depth = indent.length / 4
       parents.length = depth - 1
@@ -191,18 +171,17 @@ interface HonoRoute {
 
 /** What is mounted there (`app.mount`) is not seen: it looks like what stands before a route, and knows its own routes only. */
 function inHono(routes: readonly HonoRoute[]): readonly FoundRoute[] {
-  const guards = routes.filter(({ handler }) => honoMark(handler) !== undefined)
   return routes
     .filter((route) => route.method !== 'ALL' || answers(route))
     .flatMap((route) => (route.method === 'ALL' ? changing.map((method) => ({ ...route, method })) : [route]))
-    .map(({ method, path, handler }) => {
-      // A route may have several functions, each an entry of its own: one that guards, guards them all.
-      const guard = guards.find((one) => one.path === path && (one.method === method || one.method === 'ALL'))
-      return { method, path, guard: honoMark(handler) ?? honoMark(guard?.handler) }
-    })
     .filter(
       (route, index, all) => all.findIndex((one) => one.method === route.method && one.path === route.path) === index,
     )
+    .map(({ method, path }) => {
+      // A route may have several functions, each an entry of its own.
+      const passed = routes.filter((one) => one.path === path && (one.method === method || one.method === 'ALL'))
+      return { method, path, ...guardAmong(passed.map(unwrapped), method, 1) }
+    })
 }
 
 /** What takes a `next` stands before a route; what does not is one, for every method. */
@@ -211,44 +190,6 @@ function answers({ handler }: HonoRoute): boolean {
 }
 
 /** An application within another that handles its own errors is wrapped, and what was wrapped is kept. */
-function honoMark(handler: unknown): GuardMark | undefined {
-  return markOf(handler) ?? markOf((handler as { __COMPOSED_HANDLER?: unknown } | undefined)?.__COMPOSED_HANDLER)
-}
-
-interface Layer {
-  readonly route?: {
-    readonly path: string
-    readonly stack: readonly { readonly method?: string; readonly handle: unknown }[]
-  }
-  readonly handle?: unknown
-  match?(path: string): boolean
-}
-
-/**
- * What guards a path (`app.use('/payments', guard(…))`) guards the routes behind it that it leads to, as those of Nest. A
- * router that is mounted does not say where: what is in it is shown below `…`.
- */
-function inExpress(stack: readonly Layer[], prefix: string): readonly FoundRoute[] {
-  return stack.flatMap(({ route, handle }, index) => {
-    if (route !== undefined) {
-      const methods = [...new Set(route.stack.map(({ method = 'all' }) => method.toUpperCase()))]
-      const before = stack.slice(0, index).filter((layer) => layer.route === undefined && leadsTo(layer, route.path))
-      const guards = [...route.stack, ...before]
-        .map(({ handle }) => markOf(handle))
-        .filter((mark) => mark !== undefined)
-      return methods
-        .flatMap((method) => (method === 'ALL' ? changing : [method]))
-        .map((method) => ({
-          method,
-          path: `${prefix}${route.path}`,
-          guard: guards.find(({ methods }) => methods.includes(method)),
-        }))
-    }
-    const inner = (handle as { stack?: readonly Layer[] } | undefined)?.stack
-    return Array.isArray(inner) ? inExpress(inner, `${prefix}…`) : []
-  })
-}
-
-function leadsTo(layer: Layer, path: string): boolean {
-  return markOf(layer.handle) !== undefined && layer.match?.(path) === true
+function unwrapped({ handler }: HonoRoute): unknown {
+  return (handler as { __COMPOSED_HANDLER?: unknown } | undefined)?.__COMPOSED_HANDLER ?? handler
 }

@@ -17,7 +17,7 @@ export function coded(code: string | undefined): string {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  in_progress_lock_expired: 'its process vanished or hung, and nobody renewed its claim',
+  in_progress_lock_expired: 'its process vanished or hung, nobody renewed its claim, and a sweep found it',
   call_timeout: 'a call to the outside was sent, and no answer came in time',
   result_missing: 'somebody said that its call landed, and what it returned is not known',
   answer_missing: 'somebody said that it landed, and what it is to be answered with is not known',

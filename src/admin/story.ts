@@ -1,8 +1,8 @@
 import type { Progress } from '../engine/progress.js'
-import type { StoredRecord } from '../engine/record.js'
+import { finished, type StoredRecord } from '../engine/record.js'
 import { aboutSaid, coded, doneByPeople, reasonOf } from './sentences.js'
 import type { Tally } from './tallies.js'
-import type { AuditView, CallView, EffectView, RecordView, SaidView } from './views.js'
+import type { AuditView, CallView, DoubtView, EffectView, RecordView, SaidView } from './views.js'
 
 /** All that is known of one record, as data and as sentences. */
 export interface Story {
@@ -13,11 +13,20 @@ export interface Story {
     readonly kept: boolean
     readonly headers: unknown
   }
-  /** The phases that have committed, in order; `unreadable` where they are sealed with a key that is not here. */
-  readonly phases: readonly string[] | 'unreadable'
+  /** How often a handler was let run in this generation: for the first time, and for the last. */
+  readonly reservations: { readonly count: number; readonly first_at: string; readonly last_at: string }
+  /**
+   * The phases that have committed, in order; `unreadable` where they are sealed with a key that is not here, `not_kept` once
+   * it was answered: what a resume would need goes with the answer.
+   */
+  readonly phases: readonly string[] | 'unreadable' | 'not_kept'
   readonly calls: readonly CallView[]
   readonly effects: readonly EffectView[]
   readonly evidence: readonly SaidView[]
+  /** The doubts of this generation: by a crash that was swept, a call without an answer, a handler's own word. */
+  readonly doubts: readonly DoubtView[]
+  /** In doubt, and its provider did not answer this node: until then it is not asked. Other nodes ask by themselves. */
+  readonly reconciler_paused_until?: string
   /** Counted by the process that was asked, since it began to listen. A replay writes nothing, so that nobody else knows. */
   readonly counts: Tally | undefined
   readonly operator_actions: readonly AuditView[]
@@ -29,24 +38,55 @@ export function sentencesOf(
   stored: StoredRecord,
   progress: Progress | undefined,
 ): string[] {
-  const { record, phases, calls, effects, evidence, counts, operator_actions } = story
+  const { record, phases, calls, effects, evidence, doubts, counts, operator_actions } = story
   const said: string[] = []
   said.push(
     `${record.scope} used this key for ${record.operation} at ${record.created_at}${record.generation > 1 ? `, in its ${ordinal(record.generation)} generation: it had expired, or was purged, before` : ''}.`,
   )
   if (record.attempt > 1)
     said.push(`It was claimed ${record.attempt} times; the last run began at ${record.last_run_at}.`)
-  if (phases !== 'unreadable' && phases.length > 0) said.push(`These phases have committed: ${phases.join(', ')}.`)
-  if (phases === 'unreadable')
-    said.push('How far it is cannot be read here: it is sealed with a key that is elsewhere.')
+  said.push(...aboutPhases(phases))
   for (const call of calls) said.push(...aboutCall(call))
   for (const effect of effects)
     said.push(`The effect ${effect.id} (${effect.kind}) is ${effect.state}${coded(effect.error_code)}.`)
+  said.push(...doubts.flatMap(aboutDoubt))
   said.push(...standing(record, stored, progress))
-  said.push(...evidence.map(aboutSaid))
+  if (story.reconciler_paused_until !== undefined)
+    said.push(
+      `The provider of ${record.operation} did not answer this node when it was asked, and is left alone until ${story.reconciler_paused_until}.`,
+    )
+  // What ended a doubt was told with it.
+  const told = doubts.map(({ ended }) => ended?.at)
+  said.push(...evidence.filter(({ at }) => !told.includes(at)).map(aboutSaid))
   said.push(...operator_actions.map(doneByPeople))
   if (counts !== undefined) said.push(counted(counts))
   return said
+}
+
+export function phasesOf(
+  { recoveryPoint }: StoredRecord,
+  progress: Progress | 'unreadable' | undefined,
+): Story['phases'] {
+  if (progress === 'unreadable') return progress
+  if (progress === undefined && recoveryPoint === finished) return 'not_kept'
+  return (progress?.phases ?? []).map(({ name }) => name)
+}
+
+function aboutPhases(phases: Story['phases']): readonly string[] {
+  if (phases === 'unreadable') return ['How far it is cannot be read here: it is sealed with a key that is elsewhere.']
+  if (phases === 'not_kept')
+    return ['Which phases it went through is not kept once it is answered; its calls and effects are.']
+  return phases.length === 0 ? [] : [`These phases have committed: ${phases.join(', ')}.`]
+}
+
+/** A doubt that is over. The open one is told by how the record stands. */
+function aboutDoubt({ since, error_code, fence, looks, ended }: DoubtView): readonly string[] {
+  if (ended === undefined) return []
+  const looked = looks === 0 ? '' : `, and was looked at ${looks === 1 ? 'once' : `${looks} times`} in vain`
+  return [
+    `It was in doubt from ${since} until ${ended.at}${looked}: ${reasonOf(error_code)}. That was its claim ${fence}.`,
+    aboutSaid(ended),
+  ]
 }
 
 function aboutCall({ phase, downstream_key, state, begun_at, said }: CallView): readonly string[] {

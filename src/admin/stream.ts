@@ -9,18 +9,20 @@ import { Refused } from './refused.js'
 export function eventStreams(events: Pick<Emitter, 'on'>, clock: Clock) {
   const open = new Set<() => void>()
   return {
-    open(signal: AbortSignal, tenants: 'every tenant' | readonly string[]): Response {
+    /** `lastId` is what a listener that comes back has heard last: what happened meanwhile is not kept, and it is told so. */
+    open(signal: AbortSignal, tenants: 'every tenant' | readonly string[], lastId: string | null): Response {
       if (open.size >= adminBounds.streams)
         throw new Refused('busy', `There are ${adminBounds.streams} listeners already.`)
       const headers = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' }
-      const body = streamOf(events, clock, tenants, (end) => {
+      const opened = (end: () => void) => {
         open.add(end)
         signal.addEventListener('abort', end)
         return () => {
           open.delete(end)
           signal.removeEventListener('abort', end)
         }
-      })
+      }
+      const body = streamOf(events, clock, { tenants, lastId, opened })
       return new Response(body, { headers })
     },
     close() {
@@ -29,11 +31,16 @@ export function eventStreams(events: Pick<Emitter, 'on'>, clock: Clock) {
   }
 }
 
+interface Listener {
+  readonly tenants: 'every tenant' | readonly string[]
+  readonly lastId: string | null
+  readonly opened: (end: () => void) => () => void
+}
+
 function streamOf(
   events: Pick<Emitter, 'on'>,
   clock: Clock,
-  tenants: 'every tenant' | readonly string[],
-  opened: (end: () => void) => () => void,
+  { tenants, lastId, opened }: Listener,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let letGo = () => {}
@@ -42,15 +49,18 @@ function streamOf(
       start(controller) {
         let missed = 0
         let isOver = false
+        // Counted for each listener: a number that all share would tell one how busy the others are.
+        const stream = clock.now().toString(36)
+        let sent = 0
         const send = (text: string) => controller.enqueue(encoder.encode(text))
+        const tell = (name: string, data: object) =>
+          send(`id: ${stream}.${++sent}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
         const hear = (name: string, event: object) => {
           if (!concerns(event, tenants)) return
           if ((controller.desiredSize ?? 0) <= 0) return void missed++
-          if (missed > 0) send(`event: missed\ndata: ${JSON.stringify({ events: missed })}\n\n`)
+          if (missed > 0) tell('missed', { events: missed })
           missed = 0
-          send(
-            `event: ${name}\ndata: ${JSON.stringify({ at: new Date(clock.now()).toISOString(), ...told(event) })}\n\n`,
-          )
+          tell(name, { at: new Date(clock.now()).toISOString(), ...told(event) })
         }
         const deaf = eventNames.map((name) => events.on(name, (event) => hear(name, event)))
         let beat = clock.after(adminBounds.heartbeatMs, heartbeat, 'weakly')
@@ -71,7 +81,8 @@ function streamOf(
           closed()
           for (const stopHearing of deaf) stopHearing()
         }
-        send(': listening\n\n')
+        send(`retry: ${adminBounds.streamRetryMs}\n: listening\n\n`)
+        if (lastId !== null && lastId !== '') tell('missed', { since: lastId })
       },
       cancel() {
         letGo()

@@ -3,7 +3,7 @@ import type { KeptTestimony, StoredCall } from '../engine/call-store.js'
 import { digestHex } from '../engine/digest.js'
 import type { StoredEffect } from '../engine/effect-store.js'
 import { resourceOf } from '../engine/listing.js'
-import type { StoredRecord } from '../engine/record.js'
+import type { EndedDoubt, StoredRecord } from '../engine/record.js'
 import { scopeParts } from '../engine/scope.js'
 import type { State } from '../engine/state.js'
 
@@ -75,6 +75,18 @@ export interface SaidView {
   readonly by: string
   readonly why: string
   readonly at: string
+}
+
+/** A doubt: the one that is open, or one that evidence has ended. */
+export interface DoubtView {
+  readonly since: string
+  readonly error_code: string
+  /** The claim that was in doubt. */
+  readonly fence: number
+  /** How often it was looked at in vain. */
+  readonly looks: number
+  /** What ended it; absent while it is open. */
+  readonly ended?: SaidView
 }
 
 export interface AuditView extends Omit<AuditEntry, 'at' | 'before' | 'after'> {
@@ -149,6 +161,18 @@ export function callView(call: StoredCall, said: readonly KeptTestimony[]): Call
 
 export function saidView({ says, by, why, at }: Pick<KeptTestimony, 'by' | 'why' | 'at'> & { says: string }): SaidView {
   return { says, by, why, at: timeText(at) }
+}
+
+/** Of this generation, in order. One that its own slow holder ended by an answer left nothing on record. */
+export function doubtViews(record: StoredRecord): readonly DoubtView[] {
+  const { evidence, state, doubtedAt, errorCode = 'unknown', fence, looks } = record
+  const ended = evidence.flatMap((said) => (said.doubt ? [{ ...openView(said.doubt), ended: saidView(said) }] : []))
+  if (state !== 'unknown' || doubtedAt === undefined) return ended
+  return [...ended, openView({ at: doubtedAt, errorCode, fence, looks })]
+}
+
+function openView({ at, errorCode, fence, looks }: EndedDoubt): DoubtView {
+  return { since: timeText(at), error_code: errorCode, fence, looks }
 }
 
 export function auditView({ at, before, after, ...entry }: AuditEntry): AuditView {

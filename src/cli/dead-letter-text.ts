@@ -1,14 +1,13 @@
 import type { Changed, DeadLetterView } from '../admin/effect-desk.js'
 import { effectBounds } from '../kernel/limits.js'
 import { age } from './ago.js'
+import { pageText } from './pages.js'
 import { table } from './table.js'
 
 /** Dead effects, for people. Payloads are never printed: they may hold what nobody should see in a terminal. */
 
 export function deadText(letters: readonly DeadLetterView[], next: string | undefined): string {
-  if (letters.length === 0) return 'No effect is dead.'
-  const more = next === undefined ? [] : [`\nThere are more: --after ${next}`]
-  return [...lettersTable(letters), ...more].join('\n')
+  return pageText(letters.length === 0 ? [] : lettersTable(letters), next, { none: 'No effect is dead here.' })
 }
 
 /** What was changed, or would be. */

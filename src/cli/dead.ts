@@ -1,9 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import type { Changed } from '../admin/effect-desk.js'
 import { effectBounds } from '../kernel/limits.js'
-import { confirmed } from './confirm.js'
+import { confirmedChange } from './confirm.js'
 import { changedText, deadText } from './dead-letter-text.js'
 import { actorOf, atDesk, type Desk, type DeskFlags, deskCommand, writing } from './desk.js'
-import { exitCodes } from './exit.js'
+import { exitCodes, notConfirmedHelp } from './exit.js'
+import { filledPage } from './pages.js'
 import { usage } from './usage.js'
 
 const examples = `
@@ -16,10 +18,12 @@ Examples:
 A redrive sends the same downstream key, so that a provider which still knows it does nothing twice. It takes the code of
 the application: its module, or its admin URL. To look and to discard, a database will do. Up to ${effectBounds.deadLetters} at a time.
 
-Exit codes: 0 done, or shown; 1 something that was asked for is not dead or cannot be redriven, or it failed; 2 wrong usage.`
+Exit codes: 0 done, or listed; 1 something that was asked for is not dead or cannot be redriven, or it failed; 2 wrong usage;
+${notConfirmedHelp}.`
 
 interface DeadFlags extends DeskFlags {
   readonly kind?: string
+  readonly tenant?: string
   readonly after?: string
   readonly mayRunTwice?: boolean
 }
@@ -32,11 +36,13 @@ export function addDead(program: Command): void {
     .addHelpText('after', examples)
   deskCommand(dead, 'list', 'list them, and what a redrive would do with each')
     .option('--kind <name>', 'only effects of this kind')
-    .option('--after <id>', 'the page behind this one')
+    .option('--tenant <name>', 'only those of this tenant')
+    .option('--after <place>', 'the page behind this one')
     .action((where: string, flags: DeadFlags) => atDesk(where, flags, (desk) => list(desk, flags)))
   writing(deskCommand(dead, 'redrive', 'have them carried out again, with the same downstream key'))
     .argument('[ids...]', 'the effects, by id', idsIn, [])
     .option('--kind <name>', 'dead effects of this kind')
+    .option('--tenant <name>', 'only those of this tenant')
     .option('--may-run-twice', 'with ids: also those whose provider may have done it, and has forgotten the key')
     .action((where: string, ids: readonly number[], flags: DeadFlags) => {
       if (ids.length === 0 && flags.kind === undefined) throw usage('Say which: give ids, or --kind.')
@@ -53,38 +59,50 @@ export function addDead(program: Command): void {
     })
 }
 
-async function list({ admin }: Desk, { kind, after, json }: DeadFlags): Promise<void> {
-  const page = await admin.deadLetters({ ...(kind !== undefined && { kind }), ...(after !== undefined && { after }) })
+async function list({ admin }: Desk, { kind, tenant, after, json }: DeadFlags): Promise<void> {
+  const page = await filledPage(admin.deadLetters, {
+    ...(kind !== undefined && { kind }),
+    ...(tenant !== undefined && { tenant }),
+    ...(after !== undefined && { after }),
+  })
   console.log(json ? JSON.stringify(page) : deadText(page.items, page.next))
 }
 
 async function redrive(desk: Desk, ids: readonly number[], flags: DeadFlags): Promise<void> {
   if (desk.kind === 'here' && desk.open.kind === 'database')
     throw usage('To redrive takes the code of the application: give its module, or an admin URL.')
-  const { kind, mayRunTwice, json } = flags
+  const { kind, tenant, mayRunTwice } = flags
   const query = {
     ...(kind !== undefined && { kind }),
+    ...(tenant !== undefined && { tenant }),
     ...(ids.length > 0 && { ids }),
     ...(mayRunTwice && { acknowledge: 'may_run_twice' as const }),
   }
-  const shown = await desk.admin.previewRedrive(query)
-  if (!json) console.log(changedText(shown, 'redriven', 'shown'))
-  const isDone = await confirmed(flags, 'Redrive them?')
-  const done = isDone ? await desk.admin.redrive(query, actorOf(flags)) : shown
-  if (json) console.log(JSON.stringify({ changed: isDone, ...done }))
-  else if (isDone) console.log(changedText(done, 'redriven', 'done'))
-  if (done.not_dead.length > 0 || done.effects.some(({ redrive }) => redrive.kind === 'refused'))
-    process.exitCode = exitCodes.failed
+  const came = await confirmedChange(flags, {
+    shown: () => desk.admin.previewRedrive(query),
+    shownText: (shown) => changedText(shown, 'redriven', 'shown'),
+    question: 'Redrive them?',
+    act: async () => changing(await desk.admin.redrive(query, actorOf(flags))),
+    doneText: (done) => changedText(done, 'redriven', 'done'),
+  })
+  if (came.not_dead.length > 0 || came.effects.some(({ redrive }) => redrive.kind === 'refused'))
+    process.exitCode ??= exitCodes.failed
 }
 
 async function discard(desk: Desk, ids: readonly number[], flags: DeadFlags): Promise<void> {
-  const shown = await desk.admin.previewRedrive({ ids })
-  if (!flags.json) console.log(changedText(shown, 'discarded', 'shown'))
-  const isDone = await confirmed(flags, 'Discard them? Nobody will carry them out.')
-  const done = isDone ? await desk.admin.discard(ids, actorOf(flags)) : shown
-  if (flags.json) console.log(JSON.stringify({ changed: isDone, ...done }))
-  else if (isDone) console.log(changedText(done, 'discarded', 'done'))
-  if (done.not_dead.length > 0) process.exitCode = exitCodes.failed
+  const came = await confirmedChange(flags, {
+    shown: () => desk.admin.previewRedrive({ ids }),
+    shownText: (shown) => changedText(shown, 'discarded', 'shown'),
+    question: 'Discard them? Nobody will carry them out.',
+    act: async () => changing(await desk.admin.discard(ids, actorOf(flags))),
+    doneText: (done) => changedText(done, 'discarded', 'done'),
+  })
+  if (came.not_dead.length > 0) process.exitCode ??= exitCodes.failed
+}
+
+/** All of them may have been refused. */
+function changing(done: Changed) {
+  return { changed: done.effects.some(({ changed }) => changed), ...done }
 }
 
 function idsIn(text: string, before: readonly number[]): readonly number[] {

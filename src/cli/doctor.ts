@@ -8,6 +8,7 @@ import { type Database, databaseArgument, databaseOf, refuseForSqlite } from './
 import { exitCodes } from './exit.js'
 import { withPostgres } from './postgres.js'
 import { type RedisServer, redisServerOf, withRedis } from './redis.js'
+import { remoteAdmin } from './remote.js'
 import { table } from './table.js'
 import { usage } from './usage.js'
 
@@ -17,10 +18,12 @@ Examples:
   hapax doctor postgres://hapax_serving@db/app --row-security   where the store has rowSecurity: 'scope'
   hapax doctor .data/hapax.db                                   a SQLite file; reads all of it
   hapax doctor redis://cache:6379 --prefix newsletter           a Redis that keeps records
+  hapax doctor http://localhost:3000/admin                      what a running application finds by its own connection
   hapax doctor postgres://hapax_serving@db/app --json           for a script
 
 Looks at whatever a promise of Hapax depends on, and changes nothing. What is broken, a store refuses to open on;
-a warning is for you to judge. Use the role that serves: rights and settings differ from role to role.
+a warning is for you to judge. Use the role that serves: rights and settings differ from role to role. An application is
+asked by its admin URL, and does not read a SQLite file for damage while it serves.
 
 Exit codes: 0 nothing is broken, 1 something is, 2 wrong usage.`
 
@@ -36,7 +39,7 @@ export function addDoctor(program: Command): void {
   program
     .command('doctor')
     .description('look at a database for whatever would break a promise')
-    .argument('<database>', `${databaseArgument}, or redis://<host>:<port>`)
+    .argument('<database>', `${databaseArgument}, or redis://<host>:<port>, or an admin URL`)
     .option('--schema <name>', 'the schema in PostgreSQL (default: hapax)')
     .option('--row-security', 'expect row security by scope, in PostgreSQL')
     .option('--prefix <name>', 'what keys begin with in Redis (default: hapax)')
@@ -52,9 +55,14 @@ export function addDoctor(program: Command): void {
 }
 
 /** A Redis is looked at by this command alone: all others are about what commits. */
-type Examinable = Database | ({ readonly kind: 'redis' } & RedisServer)
+type Examinable =
+  | Database
+  | ({ readonly kind: 'redis' } & RedisServer)
+  | { readonly kind: 'admin'; readonly url: string; readonly label: string }
 
 function examinable(given: string): Examinable {
+  if (/^https?:\/\//i.test(given))
+    return { kind: 'admin', url: given, label: given.replace(/^(https?:\/\/)[^/]*@/i, '$1') }
   const redis = redisServerOf(given)
   return redis === undefined ? databaseOf(given) : { kind: 'redis', ...redis }
 }
@@ -73,6 +81,9 @@ async function examine(database: Examinable, flags: DoctorFlags): Promise<readon
   const { schema, rowSecurity, prefix } = flags
   if (prefix !== undefined && database.kind !== 'redis') throw usage('Only a Redis knows --prefix. Leave it out.')
   switch (database.kind) {
+    case 'admin':
+      if (schema !== undefined || rowSecurity) throw usage('An admin URL knows its schema and its row security.')
+      return (await remoteAdmin(database.url, process.env.HAPAX_ADMIN_TOKEN).health()).findings
     case 'redis':
       if (schema !== undefined || rowSecurity) throw usage('A Redis knows neither --schema nor --row-security.')
       return withRedis(database, (client) => redisStore({ client, ...(prefix !== undefined && { prefix }) }).examine())

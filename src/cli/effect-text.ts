@@ -3,6 +3,7 @@ import type { EffectView } from '../admin/views.js'
 import { systemClock } from '../kernel/clock.js'
 import { ago } from './ago.js'
 import { factsText } from './facts.js'
+import { pageText } from './pages.js'
 import { painted } from './paint.js'
 import { table } from './table.js'
 
@@ -18,10 +19,9 @@ export function effectsText(effects: readonly EffectView[], next: string | undef
     error_code,
     painted(state),
   ])
-  const more = next === undefined ? [] : ['\nThere are more.']
-  return [...table(['effect', 'age', 'scope', 'kind', 'error', 'state'], rows, process.stdout.columns), ...more].join(
-    '\n',
-  )
+  const heads = ['effect', 'age', 'scope', 'kind', 'error', 'state']
+  const lines = effects.length === 0 ? [] : table(heads, rows, process.stdout.columns)
+  return pageText(lines, next, { none: 'No effect was found.', flag: '--effects-after' })
 }
 
 export function effectText({ effect, sentences }: EffectStory): string {

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Engine, engine } from '../engine/engine.js'
+import { consoleLog, type Log } from '../kernel/log.js'
 import { postgresStore } from '../stores/postgres/index.js'
 import { sqliteStore } from '../stores/sqlite/index.js'
 import { databaseOf, refuseForSqlite } from './database.js'
@@ -30,14 +31,19 @@ export async function withEngine<T>(
   const database = databaseOf(given)
   if (database.kind === 'sqlite') {
     refuseForSqlite('--schema', schema)
-    const hapax = engine({ store: sqliteStore({ path: database.path, migrate: 'never' }) }) as Engine<unknown>
+    const hapax = engine({ store: sqliteStore({ path: database.path, migrate: 'never' }), log }) as Engine<unknown>
     return closing({ kind: 'database', label: database.path, hapax }, use)
   }
   const options = schema === undefined ? {} : { schema }
   return withPostgres(database, (pool) => {
-    const hapax = engine({ store: postgresStore({ pool, ...options }) }) as Engine<unknown>
+    const hapax = engine({ store: postgresStore({ pool, ...options }), log }) as Engine<unknown>
     return closing({ kind: 'database', label: database.label, hapax }, use)
   })
+}
+
+/** That it cannot be opened is what the command ends with: it need not be said twice. */
+const log: Log = (entry) => {
+  if (!entry.message.startsWith('the store failed at "open"')) consoleLog(entry)
 }
 
 async function closing<T>(open: OpenEngine, use: (open: OpenEngine) => Promise<T>): Promise<T> {

@@ -3,8 +3,21 @@ import { isRefused } from '../admin/refused.js'
 import { isHapaxError } from '../kernel/errors.js'
 import { isNothingCompared, isUsage } from './usage.js'
 
-/** What the shell is told. */
-export const exitCodes = { done: 0, failed: 1, usage: 2, nothingCompared: 3 } as const
+/**
+ * What the shell is told. `notConfirmed`: nobody could be asked, and nothing was changed. `notAllLookedAt`: nothing was found as
+ * far as was looked.
+ */
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  nothingCompared: 3,
+  notConfirmed: 4,
+  notAllLookedAt: 5,
+} as const
+
+/** How the help of a command that asks speaks of it. */
+export const notConfirmedHelp = `${exitCodes.notConfirmed} nothing was changed, since nobody could be asked and --yes was not given`
 
 /** Says in one line what went wrong, unless it has been said, and gives the exit code. */
 export function reportFailure(error: unknown): number {

@@ -6,10 +6,12 @@ import { scopeOf } from '../engine/scope.js'
 import { type State, states } from '../engine/state.js'
 import { sleep, systemClock } from '../kernel/clock.js'
 import { parseDuration } from '../kernel/duration.js'
+import { adminBounds, limits } from '../kernel/limits.js'
 import { ago } from './ago.js'
 import { atDesk, type Desk, type DeskFlags, deskCommand } from './desk.js'
 import { exitCodes } from './exit.js'
 import { factsText } from './facts.js'
+import { filledPage, pageText } from './pages.js'
 import { paint, painted } from './paint.js'
 import { stopSignal } from './stop-signal.js'
 import { table } from './table.js'
@@ -22,11 +24,13 @@ Examples:
   hapax keys find .data/hapax.db --prefix order-2026 --state failed_retryable
   hapax keys find http://localhost:3000/admin --since 1h --status 402  what was declined in the last hour
   hapax keys show http://localhost:3000/admin acme 8e03978e-…          its whole story
-  hapax keys tail http://localhost:3000/admin                          what happens, as it happens
+  hapax keys tail http://localhost:3000/admin                          what happens, as it happens, over restarts of a minute
 
-A list looks at 5000 records for each page, by an index. --after goes on where a page has ended, also where it was empty.
+A list goes through the records in pages of ${limits.looked}, by an index, until it has found --limit of them, or for ${adminBounds.pagesLookedAt} pages.
+--after goes on behind them.
 
-Exit codes: 0 found, or shown; 1 nothing was found, or it failed; 2 wrong usage.`
+Exit codes: 0 found, or shown; 1 there is none, or it failed; 2 wrong usage;
+${exitCodes.notAllLookedAt} none was found on ${adminBounds.pagesLookedAt} pages, and there are more.`
 
 interface FindFlags extends DeskFlags {
   readonly tenant?: string
@@ -42,6 +46,10 @@ interface FindFlags extends DeskFlags {
   readonly oldest?: boolean
   readonly limit?: string
   readonly after?: string
+}
+
+interface TailFlags extends DeskFlags {
+  readonly all?: boolean
 }
 
 /** `hapax keys find | show | tail` */
@@ -62,8 +70,8 @@ export function addKeys(program: Command): void {
     .option('--since <time>', 'begun from then on: a time, or how long ago, like 2h')
     .option('--until <time>', 'begun before then')
     .option('--oldest', 'the oldest first (default: the newest)')
-    .option('--limit <count>', 'how many to a page (default: 50)')
-    .option('--after <place>', 'the page behind this one')
+    .option('--limit <count>', 'how many of them (default: 50)')
+    .option('--after <place>', 'from where the last list has ended')
     .action((where: string, flags: FindFlags) => {
       const query = queryOf(flags)
       return atDesk(where, flags, (desk) => find(desk.admin, query, flags))
@@ -77,15 +85,15 @@ export function addKeys(program: Command): void {
         console.log(flags.json ? JSON.stringify(story) : storyText(story))
       }),
     )
-  deskCommand(keys, 'tail', 'follow what happens; of a database only new keys are seen').action(
-    (where: string, flags: DeskFlags) => atDesk(where, flags, (desk) => tail(desk, flags)),
-  )
+  deskCommand(keys, 'tail', 'follow what happens; of a database only new keys are seen')
+    .option('--all', 'also passes of workers that found nothing, and every answer of the store')
+    .action((where: string, flags: TailFlags) => atDesk(where, flags, (desk) => tail(desk, flags)))
 }
 
 async function find(admin: Pick<Admin, 'find'>, query: FindQuery, flags: FindFlags): Promise<void> {
-  const page = await admin.find(query)
+  const page = await filledPage(admin.find, query)
   console.log(flags.json ? JSON.stringify(page) : recordsText(page.items, page.next))
-  if (page.items.length === 0) process.exitCode = exitCodes.failed
+  if (page.items.length === 0) process.exitCode = page.next === undefined ? exitCodes.failed : exitCodes.notAllLookedAt
 }
 
 export function recordsText(records: readonly RecordView[], next: string | undefined): string {
@@ -99,8 +107,8 @@ export function recordsText(records: readonly RecordView[], next: string | undef
     painted(record.state),
   ])
   const heads = ['age', 'scope', 'key', 'operation', 'status', 'state']
-  const lines = records.length === 0 ? ['No key was found.'] : table(heads, rows, process.stdout.columns)
-  return [...lines, ...(next === undefined ? [] : [`\nThere may be more: --after ${next}`])].join('\n')
+  const lines = records.length === 0 ? [] : table(heads, rows, process.stdout.columns)
+  return pageText(lines, next, { none: 'No key was found.' })
 }
 
 export function storyText({ record, sentences, calls, effects }: Story): string {
@@ -118,17 +126,14 @@ export function storyText({ record, sentences, calls, effects }: Story): string 
 }
 
 /** Until somebody has seen enough. */
-async function tail(desk: Desk, { json }: DeskFlags): Promise<void> {
+async function tail(desk: Desk, { json, all }: TailFlags): Promise<void> {
   const stopping = new AbortController()
   void stopSignal().then(() => stopping.abort())
   const print = (name: string, data: object) =>
     console.log(json ? JSON.stringify({ event: name, ...data }) : `${paint('bold', name.padEnd(20))} ${wordsIn(data)}`)
   if (desk.kind === 'there') {
-    try {
-      for await (const { name, data } of desk.admin.events(stopping.signal)) print(name, data as object)
-    } catch (error) {
-      if (!stopping.signal.aborted) throw error
-    }
+    const events = desk.admin.events(stopping.signal, (what) => console.error(`hapax: ${changes[what]}`))
+    for await (const { name, data } of events) if (all || !isIdle(name, data as object)) print(name, data as object)
     return
   }
   let last = (await desk.admin.find({ order: 'newest', limit: 1 })).items[0]?.id ?? 0
@@ -144,10 +149,26 @@ async function tail(desk: Desk, { json }: DeskFlags): Promise<void> {
 
 const tailMs = 1_000
 
+const changes = {
+  lost: 'The admin API has ended the stream, or is gone; it is tried again for a minute.',
+  back: 'The admin API is back. What happened meanwhile was missed.',
+} as const
+
+/** What comes all the time, whether anything happens or not. */
+function isIdle(name: string, data: object): boolean {
+  const { did = {} } = data as { did?: object }
+  return name === 'store_answered' || (name === 'worker_passed' && Object.keys(did).length === 0)
+}
+
 function wordsIn(data: object): string {
   return Object.entries(data)
-    .map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    .map(([name, value]) => `${name}=${wordOf(value)}`)
     .join(' ')
+}
+
+function wordOf(value: unknown): string {
+  if (typeof value === 'number') return String(Math.round(value * 10) / 10)
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 function queryOf(flags: FindFlags): FindQuery {

@@ -32,6 +32,7 @@ const program = new Command('hapax')
   .configureHelp({ minWidthToWrap: 20 })
   .configureOutput({
     writeOut: (text) => process.stdout.write(fitted(text, process.stdout.columns)),
+    writeErr: (text) => process.stderr.write(fitted(text, process.stderr.columns)),
     outputError: (text, write) =>
       write(
         `${text

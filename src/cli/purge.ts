@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
-import { confirmed } from './confirm.js'
+import { confirmedChange } from './confirm.js'
 import { actorOf, atDesk, type DeskFlags, deskCommand, writing } from './desk.js'
+import { notConfirmedHelp } from './exit.js'
 import { storyText } from './keys.js'
 
 const examples = `
@@ -11,7 +12,8 @@ Examples:
 The next request with this key runs again, in the next generation: everything that it does is done once more. Answers are also
 given from memory, so that this holds on every node after five seconds. What is unknown or in progress is never purged, nor what has effects that are not final.
 
-Exit codes: 0 done, or shown; 1 it was refused, or it failed; 2 wrong usage.`
+Exit codes: 0 done; 1 it was refused, or it failed; 2 wrong usage;
+${notConfirmedHelp}.`
 
 /** `hapax purge <where> <scope> <key>` */
 export function addPurge(program: Command): void {
@@ -23,11 +25,13 @@ export function addPurge(program: Command): void {
       const by = actorOf(flags)
       return atDesk(where, flags, async ({ admin }) => {
         const name = { scope, key }
-        if (!flags.json) console.log(`${storyText(await admin.story(name))}\n`)
-        if (!(await confirmed(flags, 'Purge its answer? The next request with this key runs again.'))) return
-        const done = await admin.purge(name, by)
-        if (flags.json) console.log(JSON.stringify(done))
-        else console.log(`Purged. Entry ${done.audit[0]?.sequence} of the audit log.`)
+        await confirmedChange(flags, {
+          shown: () => admin.story(name),
+          shownText: (story) => `${storyText(story)}\n`,
+          question: 'Purge its answer? The next request with this key runs again.',
+          act: () => admin.purge(name, by),
+          doneText: ({ audit }) => `Purged. Entry ${audit[0]?.sequence} of the audit log.`,
+        })
       })
     })
 }

@@ -3,13 +3,13 @@ import { isRefusalCode, Refused } from '../admin/refused.js'
 import { systemChance } from '../kernel/chance.js'
 import { sleep, systemClock, within } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
-import { linesOf } from './lines.js'
+import { type Followed, followed } from './followed.js'
 
 /** The same at an admin API, over HTTP. */
-export type Remote = Omit<Admin, 'close' | 'verify'> & {
+export type Remote = Omit<Admin, 'close' | 'verify' | 'within'> & {
   verify(anchor?: { readonly sequence: number; readonly hash: string }): ReturnType<Admin['verify']>
-  /** Everything that happens there, until the signal aborts. */
-  events(signal: AbortSignal): AsyncGenerator<{ readonly name: string; readonly data: unknown }>
+  /** Everything that happens there, until the signal aborts, also after it was started again. */
+  events(signal: AbortSignal, tell: (what: 'lost' | 'back') => void): AsyncGenerator<Followed>
 }
 
 const withinMs = 30_000
@@ -56,6 +56,7 @@ export function remoteAdmin(url: string, token: string | undefined): Remote {
     effects: (query) => read('/effects', query),
     effectStory: (id) => read('/effects/story', { id }),
     settleEffect: (id, word, by) => post('/effects/settle', { id, ...word, ...reasoned(by) }),
+    reconcileEffect: (id, by) => post('/effects/reconcile', { id, ...reasoned(by) }),
     deadLetters: (query) => read('/dead-letters', query),
     previewRedrive: (query) => post('/dead-letters/preview', query),
     redrive: (query, by) => post('/dead-letters/redrive', { ...query, ...reasoned(by) }),
@@ -72,21 +73,16 @@ export function remoteAdmin(url: string, token: string | undefined): Remote {
     health: () => read('/health'),
     audit: ({ about, ...query }) => read('/audit', { ...query, ...about }),
     verify: (anchor) => read('/audit/verify', anchor),
-    async *events(signal) {
-      const response = await reached(() => ask('/events', { signal }))
-      if (!response.ok || response.body === null) await told(response)
-      let name = 'message'
-      for await (const line of linesOf(textOf(response.body as ReadableStream<Uint8Array>))) {
-        if (line.startsWith('event: ')) name = line.slice('event: '.length)
-        if (line.startsWith('data: ')) yield { name, data: JSON.parse(line.slice('data: '.length)) }
+    events(signal, tell) {
+      const open = async (lastId: string | undefined) => {
+        const headers = lastId === undefined ? {} : { 'last-event-id': lastId }
+        const response = await reached(() => ask('/events', { signal, headers }))
+        if (!response.ok || response.body === null) await told(response)
+        return response.body as ReadableStream<Uint8Array>
       }
+      return followed(open, signal, tell)
     },
   }
-}
-
-async function* textOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder()
-  for await (const bytes of body) yield decoder.decode(bytes, { stream: true })
 }
 
 function queryOf({ key, tenant, since, until, ...query }: FindQuery): Readonly<Record<string, unknown>> {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
-import { type GuardedRoute, routesOf } from '../admin/route-audit.js'
+import { exempting, type GuardedRoute, routesOf } from '../admin/route-audit.js'
 import { exitCodes, thenExit } from './exit.js'
 import { painted } from './paint.js'
 import { remoteAdmin } from './remote.js'
@@ -15,6 +15,8 @@ Examples:
   hapax routes openapi.json                          a description of an API
   hapax routes http://localhost:3000/admin           what a running application says of itself
   hapax routes ./dist/app.js --exempt "POST /login,POST /webhooks/*"
+
+An OpenAPI document is read as JSON, all of it in one file; one in YAML is converted first: npx js-yaml openapi.yaml > openapi.json
 
 A route that changes something and that nothing guards is a gap. PUT and DELETE are idempotent by themselves, if they are
 implemented as they are defined.
@@ -39,10 +41,10 @@ export function addRoutesAudit(program: Command): void {
 }
 
 async function audit(given: string, { exempt, json }: RouteFlags): Promise<void> {
-  const exempted = namesIn('--exempt', exempt)
-  const routes = /^https?:\/\//i.test(given)
+  const found = /^https?:\/\//i.test(given)
     ? await remoteAdmin(given, process.env.HAPAX_ADMIN_TOKEN).routes()
-    : await routesOf(await appIn(given), exempted === undefined ? {} : { exempt: exempted })
+    : await routesOf(await appIn(given))
+  const routes = exempting(found, { exempt: namesIn('--exempt', exempt) ?? [] })
   const gaps = routes.filter(({ verdict }) => verdict === 'gap')
   console.log(json ? JSON.stringify({ gaps: gaps.length, routes }) : routesText(routes, gaps.length))
   if (gaps.length > 0) process.exitCode = exitCodes.failed
@@ -51,11 +53,18 @@ async function audit(given: string, { exempt, json }: RouteFlags): Promise<void>
 function routesText(routes: readonly GuardedRoute[], gaps: number): string {
   if (routes.length === 0) return 'No route changes anything.'
   const rows = routes.map(({ method, path, verdict, by = '' }) => [method, path, by, painted(verdict)])
+  const notes = routes.flatMap(({ method, path, note }) => (note === undefined ? [] : [`${method} ${path}: ${note}`]))
   const sum = gaps === 0 ? 'No gap.' : `${gaps} ${gaps === 1 ? 'gap' : 'gaps'}.`
-  return [...table(['method', 'path', 'guarded by', 'verdict'], rows, process.stdout.columns), '', sum].join('\n')
+  return [...table(['method', 'path', 'guarded by', 'verdict'], rows, process.stdout.columns), '', ...notes, sum].join(
+    '\n',
+  )
 }
 
 async function appIn(path: string): Promise<unknown> {
+  if (/\.ya?ml$/i.test(path)) {
+    const converted = path.replace(/\.ya?ml$/i, '.json')
+    throw usage(`${path} is YAML, and only JSON is read. Convert it: npx js-yaml ${path} > ${converted}`)
+  }
   try {
     if (path.endsWith('.json')) return JSON.parse(readFileSync(path, 'utf8'))
     const module = (await import(pathToFileURL(resolve(path)).href)) as Readonly<Record<string, unknown>>

@@ -27,13 +27,14 @@ export function addStats(program: Command): void {
     .action((where: string, flags: DeskFlags) => atDesk(where, flags, (desk) => stats(desk, flags)))
 }
 
-async function stats({ admin }: Desk, { json }: DeskFlags): Promise<void> {
+async function stats(desk: Desk, { json }: DeskFlags): Promise<void> {
+  const { admin } = desk
   const health = await admin.health()
   const stats = await admin.stats()
   const workers = await admin.workers()
   const tenants = await admin.tenants({ limit: shownTenants })
   if (json) return console.log(JSON.stringify({ health, stats, workers, tenants }))
-  const parts = [healthLines(health), countLines(stats), workerLines(workers), tenantLines(tenants)]
+  const parts = [healthLines(health), countLines(stats), workerLines(workers, desk), tenantLines(tenants)]
   console.log(
     parts
       .filter((lines) => lines.length > 0)
@@ -82,19 +83,28 @@ function countLines({ keys, in_progress, unknown, effects, counted_to }: StatsVi
   return table(['what', 'count', ''], rows, process.stdout.columns)
 }
 
-function workerLines(workers: readonly WorkerView[]): readonly string[] {
-  if (workers.length === 0) return []
+/** A worker runs in a process: who asks a database, or another process, is told that he sees none of the others. */
+function workerLines(workers: readonly WorkerView[], { kind }: Desk): readonly string[] {
+  if (kind === 'here') return ['Workers are not seen from here: ask the admin URL of the process that runs them.']
+  if (workers.length === 0) return ['No worker has made a pass in the process that was asked.']
   const now = systemClock.now()
-  const rows = workers.map(({ name, last_pass_at, last_did = {}, error_code = '-' }) => [
+  const rows = workers.map(({ name, last_pass_at, last_did = {}, last_failed_at, error_code }) => [
     name,
     last_pass_at === undefined ? 'never' : `${ago(last_pass_at, now)} ago`,
-    error_code,
+    last_failed_at === undefined ? '-' : `${ago(last_failed_at, now)} ago`,
+    error_code ?? '-',
     Object.entries(last_did)
       .filter(([, count]) => count > 0)
       .map(([did, count]) => `${count} ${did}`)
       .join(', ') || '-',
   ])
-  return table(['worker', 'last pass', 'error', 'did'], rows, process.stdout.columns)
+  const heads = ['worker', 'last pass', 'last failed', 'error now', 'did']
+  const pauses = workers.flatMap(({ paused = [] }) => paused)
+  return [
+    'Workers of the process that was asked:',
+    ...table(heads, rows, process.stdout.columns),
+    ...pauses.map(({ of, until }) => `The provider of ${of} did not answer, and is left alone until ${until}.`),
+  ]
 }
 
 function tenantLines({ items, next }: Listed<TenantView>): readonly string[] {

@@ -3,6 +3,7 @@ import { type ServicesOptions, type WorkerName, workerNames } from '../workers/s
 import { startWorkers, type WorkDone, workOnce } from '../workers/workers.js'
 import { engineArgument, type OpenEngine, withEngine } from './engine.js'
 import { exitCodes, thenExit } from './exit.js'
+import { metricsPage, type Place, placeOf } from './metrics-page.js'
 import { stopSignal } from './stop-signal.js'
 import { namesIn, usage } from './usage.js'
 
@@ -11,11 +12,12 @@ Examples:
   hapax work ./dist/hapax.js                          all workers, with the operations and effects of the application
   hapax work ./dist/hapax.js --only effects           this process carries out effects and nothing else
   hapax work postgres://hapax_serving@db/app          sweeper and reaper, which need no code of the application
+  hapax work ./dist/hapax.js --metrics 9464           and http://127.0.0.1:9464/metrics for Prometheus
   hapax work ./dist/hapax.js --once                   one pass of each, for cron
 
 A module is ESM and exports its engine as hapax, or by default, with all operations defined. Any number of processes may
 work on one database. SIGINT or SIGTERM lets what runs finish: the workers within nine seconds, then the engine within nine.
-A second one ends it at once.
+A second one ends it at once. With --metrics the alerts can see these workers, and miss them when they are gone.
 
 Workers: ${workerNames.join(', ')}.
 
@@ -26,6 +28,7 @@ interface WorkFlags {
   readonly only?: string
   readonly once?: boolean
   readonly verbose?: boolean
+  readonly metrics?: string
 }
 
 /** `hapax work <module-or-database>` */
@@ -38,12 +41,15 @@ export function addWork(program: Command): void {
     .option('--only <names>', 'only these workers, separated by commas')
     .option('--once', 'make one pass of each worker and exit')
     .option('--verbose', 'print passes that found nothing to do as well')
+    .option('--metrics <place>', 'serve metrics for Prometheus at this port of the loopback, or at <host>:<port>')
     .addHelpText('after', examples)
     .action(async (given: string, flags: WorkFlags) => {
       const only = workersIn(flags.only)
+      const place = flags.metrics === undefined ? undefined : placeOf(flags.metrics)
+      if (flags.once && place) throw usage('--once is over before anybody could read --metrics. Leave one of them out.')
       await thenExit(() =>
         withEngine(given, flags.schema, (open) =>
-          flags.once ? worked(open, chosen(open, only)) : work(open, chosen(open, only), flags),
+          flags.once ? worked(open, chosen(open, only)) : work(open, chosen(open, only), flags, place),
         ),
       )
     })
@@ -78,19 +84,28 @@ async function worked({ hapax }: OpenEngine, names: readonly WorkerName[]): Prom
   if (done.some((one) => 'error' in one)) process.exitCode = exitCodes.failed
 }
 
-async function work(open: OpenEngine, names: readonly WorkerName[], { verbose }: WorkFlags): Promise<void> {
+async function work(
+  open: OpenEngine,
+  names: readonly WorkerName[],
+  { verbose }: WorkFlags,
+  place: Place | undefined,
+): Promise<void> {
   const { hapax, kind, label } = open
   const stop = stopSignal()
+  // Before the first pass, so that each is counted.
+  const page = place && (await metricsPage(hapax, place))
   const workers = startWorkers({ hapax, ...optionsFor(names) })
   const running = workers.status().map(({ name }) => name)
   const without = kind === 'database' ? '; operations, doubts and effects need a module of the application' : ''
   console.log(`hapax works on ${label}: ${running.join(', ')}${without}`)
+  if (page) console.log(`hapax serves metrics at ${page.url}`)
   hapax.on('worker_passed', ({ worker, did }) => {
     if (verbose || Object.keys(did).length > 0) console.log(asLine({ name: worker, did }))
   })
   await stop
   console.log('hapax stops: what runs may finish')
   await workers.stop()
+  await page?.close()
 }
 
 function asLine(one: { readonly name: string; readonly did: object } | WorkDone): string {

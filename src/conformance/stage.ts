@@ -31,6 +31,7 @@ export interface Stage {
   audit(store: AnyStore): AuditStore
   single(store: AnyStore): NonNullable<AnyStore['single']>
   measure(store: AnyStore): NonNullable<AnyStore['measure']>
+  reapable(store: AnyStore): NonNullable<AnyStore['reapable']>
 }
 
 export type Insert = (text: string) => Promise<void>
@@ -90,6 +91,8 @@ async function stageOf<Tx>(harness: StoreHarness<Tx>, bench: StoreBench<Tx>, nod
     audit: (store) => offered(store.audit, missing(harness, 'audit')),
     single: (store) => offered(store.single, missing(harness, 'single')),
     measure: (store) => offered(store.measure, missing(harness, 'measure')),
+    // Who counts the one counts the other.
+    reapable: (store) => offered(store.reapable, missing(harness, 'measure')),
   }
 }
 

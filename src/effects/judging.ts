@@ -1,6 +1,7 @@
 import type { ResolveDeed } from '../engine/audit-store.js'
 import type { EffectKind } from '../engine/effect-definition.js'
 import type { StoredEffect } from '../engine/effect-store.js'
+import { suppliedBy } from '../engine/supplied.js'
 import { testimonyOf } from '../engine/testimony.js'
 import type { Log } from '../kernel/log.js'
 import { countsFrom } from './evidence.js'
@@ -27,7 +28,7 @@ export function deedOf(
   const { id, fence, downstreamKey } = effect
   const { evidence: why, ...said } = word
   const testimony = testimonyOf({ downstreamKey, ...said, by, why })
-  const deed = { kind: 'resolve', claim: { id, fence }, said: testimony } as const
+  const deed = { kind: 'resolve', claim: { id, fence }, said: testimony, supplied: suppliedBy(word) } as const
   if (word.says === 'not_landed')
     return { ...deed, evidence: { kind: 'not_landed' }, notBefore: countsFrom(effect, kind) }
   if (word.result !== undefined) return { ...deed, evidence: { kind: 'landed', ...packed(kind, word.result, log) } }

@@ -6,11 +6,19 @@ import type { Clock } from '../kernel/clock.js'
 export interface Outages {
   isOut(kind: string): boolean
   leftMs(kind: string): number
+  /** Whom nobody asks now, and for how long. */
+  all(): readonly Paused[]
   /**
    * It did not answer; gives how long nobody asks. What was asked at the same time and fails with it is the same outage.
    */
   failed(kind: string): number
   answered(kind: string): void
+}
+
+/** A kind of effect, or an operation, whose provider did not answer and is left alone. */
+export interface Paused {
+  readonly of: string
+  readonly forMs: number
 }
 
 export function outages(backoff: Backoff, clock: Clock, chance: Chance): Outages {
@@ -19,6 +27,7 @@ export function outages(backoff: Backoff, clock: Clock, chance: Chance): Outages
   return {
     isOut: (kind) => leftMs(kind) > 0,
     leftMs,
+    all: () => [...out.keys()].map((of) => ({ of, forMs: leftMs(of) })).filter(({ forMs }) => forMs > 0),
     failed(kind) {
       if (leftMs(kind) > 0) return leftMs(kind)
       const failures = (out.get(kind)?.failures ?? 0) + 1

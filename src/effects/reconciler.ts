@@ -7,7 +7,7 @@ import { within } from '../kernel/clock.js'
 import { passing } from '../kernel/crash-points.js'
 import { backoffs, defaults, effectBounds } from '../kernel/limits.js'
 import { countsFrom, judged, lookedUp, type SaidEvidence, testified, toldToHaveLanded } from './evidence.js'
-import { outages } from './outages.js'
+import { outages, type Paused } from './outages.js'
 import { aboutOf } from './packed.js'
 import { type EffectSurroundings, subjectOf, surroundingsOf } from './surroundings.js'
 
@@ -24,8 +24,20 @@ export interface Reconciled {
   readonly unresolved: number
 }
 
+/** What came of a look. */
+export type Came = Exclude<keyof Reconciled, 'looked'>
+
+type Begins = (effect: StoredEffect) => Promise<boolean>
+
 export interface EffectReconciler {
-  runOnce(): Promise<Reconciled>
+  /** `begins` is told of each doubt before it is looked at; `false` leaves it alone. */
+  runOnce(begins?: Begins): Promise<Reconciled>
+  /** Whose providers did not answer and are left alone. */
+  paused(): readonly Paused[]
+  /** For how long a doubt is put off by whoever looks at it. */
+  readonly holdMs: number
+  /** Looks at one doubt, which its caller has put off by `holdMs` so that nobody else does. */
+  look(effect: StoredEffect): Promise<Came>
 }
 
 /** Finds out about effects that are in doubt: by what others said, and by asking their providers. */
@@ -36,12 +48,13 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
   const holdMs = holdOf(effects)
 
   /** Kinds at the same time, and of each a few at once: a slow provider holds up nobody, and ends within the hold. */
-  async function reconcileAll(found: readonly StoredEffect[], beginUntil: number) {
+  async function reconcileAll(found: readonly StoredEffect[], beginUntil: number, begins?: Begins) {
     const said = await words.about(found)
     const whom = ({ kind }: StoredEffect) => kind
-    return askedInTurn(found, whom, async (effect): Promise<keyof Reconciled> => {
+    return askedInTurn(found, whom, async (effect): Promise<Came> => {
       const kind = effects.kinds.get(effect.kind)
       if (kind === undefined) return postpone(effect, effect.looks, 0)
+      if (begins !== undefined && !(await begins(effect))) return 'postponed'
       const told = judged(log, () => testified(effect, kind, said, around))
       if (told !== undefined) return settle(effect, told)
       // Not come to in time: given back, before another node takes it while this one asks.
@@ -50,7 +63,7 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     })
   }
 
-  async function ask(effect: StoredEffect, kind: EffectKind, told: 'landed' | undefined): Promise<keyof Reconciled> {
+  async function ask(effect: StoredEffect, kind: EffectKind, told: 'landed' | undefined): Promise<Came> {
     const { lookup } = kind
     if (lookup === undefined) return giveUp(effect, effect.looks)
     if (silent.isOut(kind.name)) return postpone(effect, effect.looks, silent.leftMs(kind.name))
@@ -89,7 +102,7 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     await words.keep({ downstreamKey, says: evidence.kind, ...result, by, why: 'its provider was asked' })
   }
 
-  async function settle(effect: StoredEffect, evidence: SaidEvidence): Promise<keyof Reconciled> {
+  async function settle(effect: StoredEffect, evidence: SaidEvidence): Promise<Came> {
     const { by, ...says } = evidence
     // Somebody else ended the doubt: that is as good.
     if (!(await store.resolve(effect, says))) return 'postponed'
@@ -98,28 +111,28 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     return says.kind === 'landed' ? 'landed' : 'notLanded'
   }
 
-  async function lookAgain(effect: StoredEffect): Promise<keyof Reconciled> {
+  async function lookAgain(effect: StoredEffect): Promise<Came> {
     const looks = effect.looks + 1
     if (looks >= effectBounds.looks) return giveUp(effect, looks)
     return postpone(effect, looks, backoffMs(backoffs.looking, looks, chance))
   }
 
-  async function postpone(effect: StoredEffect, looks: number, afterMs: number): Promise<keyof Reconciled> {
+  async function postpone(effect: StoredEffect, looks: number, afterMs: number): Promise<Came> {
     await store.postpone(effect, { looks, afterMs: Math.ceil(afterMs) })
     return 'postponed'
   }
 
-  async function giveUp(effect: StoredEffect, looks: number): Promise<keyof Reconciled> {
+  async function giveUp(effect: StoredEffect, looks: number): Promise<Came> {
     if (!(await store.postpone(effect, { looks, afterMs: undefined }))) return 'postponed'
     events.emit('effect_unresolved', () => ({ ...subjectOf(effect), looks }))
     return 'unresolved'
   }
 
-  async function runOnce(): Promise<Reconciled> {
+  async function runOnce(begins?: Begins): Promise<Reconciled> {
     const kinds = [...effects.kinds.keys()].filter((kind) => !silent.isOut(kind))
     const beginUntil = clock.elapsed() + defaults.beginLooksMs
     const found = kinds.length === 0 ? [] : await store.doubts({ kinds, limit: effectBounds.doubts, holdMs })
-    const ends = await reconcileAll(found, beginUntil)
+    const ends = await reconcileAll(found, beginUntil, begins)
     const count = (end: keyof Reconciled) => ends.filter((one) => one === end).length
     return {
       looked: found.length,
@@ -130,7 +143,15 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     }
   }
 
-  return { runOnce }
+  return {
+    runOnce,
+    paused: silent.all,
+    holdMs,
+    async look(effect) {
+      const [came = 'postponed'] = await reconcileAll([effect], clock.elapsed() + defaults.beginLooksMs)
+      return came
+    },
+  }
 }
 
 /** How long the doubts of a pass are kept from other nodes: as long as it may take, and no longer, since it may be killed. */

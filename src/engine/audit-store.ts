@@ -27,7 +27,7 @@ export interface Actor {
 }
 
 /** What a person can do. */
-export type Deed = RecordDeed | EffectDeed | ResolveDeed | NotedDeed
+export type Deed = RecordDeed | EffectDeed | ResolveDeed | LookDeed | NotedDeed
 
 export type RecordDeed =
   /** Ends a doubt by evidence. Said before `notBefore`, on the store's clock, it is refused: a slow holder may still act. */
@@ -36,6 +36,7 @@ export type RecordDeed =
       readonly name: RecordName
       readonly settlement: Settlement
       readonly notBefore?: number
+      readonly supplied?: Supplied | undefined
     }
   /** Takes an answer away: the key is free, and the next request runs. */
   | { readonly kind: 'purge'; readonly name: RecordName; readonly generation: number }
@@ -53,6 +54,24 @@ export interface ResolveDeed {
   readonly evidence: EffectEvidence
   readonly said: Testimony
   readonly notBefore?: number
+  readonly supplied?: Supplied | undefined
+}
+
+/** What a person gave with his word, as the log keeps it and shows it: by its hash. */
+export interface Supplied {
+  /** What the call returned, as JSON, or the body of the answer. */
+  readonly what: 'result' | 'answer'
+  readonly sha256: string
+  readonly bytes: number
+  /** Of the headers of an answer, as a JSON list of names and values. */
+  readonly headers_sha256?: string
+}
+
+/** Has the doubt about an effect looked at now by whoever says so, and by nobody else for as long as he may take. */
+export interface LookDeed {
+  readonly kind: 'look'
+  readonly claim: EffectClaim
+  readonly holdMs: number
 }
 
 /** What changes nothing here, and is worth knowing: that all doubts were looked at now. */

@@ -51,7 +51,8 @@ export function boundedStore(
   /** The same for the steps that every request takes: one timer bounds all of them. */
   function inTime<T>(step: string, answer: Promise<T>, askedAt: number | undefined): Promise<T> {
     return new Promise((resolve, reject) => {
-      const wait = { dueAt: clock.elapsed() + timeoutMs, due: () => reject(failed(step, late(step))), place: nowhere }
+      const dueAt = (askedAt ?? clock.elapsed()) + timeoutMs
+      const wait = { dueAt, due: () => reject(failed(step, late(step))), place: nowhere }
       waits.add(wait)
       answer.then(
         (value) => {

@@ -1,6 +1,6 @@
 import { HapaxError } from '../kernel/errors.js'
-import { defaults } from '../kernel/limits.js'
-import { reconcileTold } from './believing.js'
+import { defaults, telemetryBounds } from '../kernel/limits.js'
+import { progressOf, reconcileTold } from './believing.js'
 import type { Context } from './context.js'
 import type { Testimony } from './inbox-store.js'
 import { type Reconciled, subjectIn } from './leaving.js'
@@ -22,8 +22,14 @@ export interface Chores {
   resume(limit: number, signal?: AbortSignal): Promise<readonly Resumed[]>
   /** Looks at doubts whose time has come. Once the signal aborts, it gives back those that it has not looked at. */
   reconcile(limit: number, asking?: Asking, signal?: AbortSignal): Promise<readonly Reconciled[]>
+  /** Whether a look from here says anything: the code of an operation may be on another node only. */
+  canLook(record: StoredRecord): boolean
+  /** Looks at one doubt, which its caller has put off by `lookMs` so that nobody else does. */
+  look(record: StoredRecord): Promise<Reconciled>
   /** Buries what is past its retention and deletes what was buried long enough. */
   reap(limit: number): Promise<Reaped>
+  /** What a reaping would find now, up to `telemetryBounds.countedRows` of each; `undefined` where the store cannot say. */
+  reapable(): Promise<Reaped | undefined>
   /**
    * Somebody has testified, which is durable: a record that is in doubt is settled at once, not at its next look. Gives what
    * came of each.
@@ -46,6 +52,8 @@ export type Heard =
 export interface Asking {
   mayAsk(operation: string): boolean
   heard(operation: string, came: Reconciled): void
+  /** Told of each doubt before it is looked at; `false` leaves it alone. */
+  begins?(record: StoredRecord): Promise<boolean>
 }
 
 export function chores<Tx>(context: Context<Tx>): Chores {
@@ -84,6 +92,7 @@ export function chores<Tx>(context: Context<Tx>): Chores {
       // Nobody looks at this one now, so that another node may do so at once, or this one once its provider answers.
       const isLate = context.clock.elapsed() >= beginUntil
       if (signal?.aborted || isLate || !may(record.operation)) return putBack(record)
+      if (asking?.begins !== undefined && !(await asking.begins(record))) return 'put_off'
       const came = await looked(record)
       asking?.heard(record.operation, came)
       return came
@@ -92,6 +101,12 @@ export function chores<Tx>(context: Context<Tx>): Chores {
 
   /** With the store's time: a doubt was put off by so much from then. */
   const looked = (record: StoredRecord) => reconcile(context, record, (record.reconcileAfter ?? 0) - defaults.lookMs)
+
+  function canLook(record: StoredRecord): boolean {
+    const progress = progressOf(context, record)
+    const isOperation = progress !== 'unreadable' && progress?.input !== undefined
+    return !isOperation || context.operations.find(record.operation) !== undefined
+  }
 
   async function putBack(record: StoredRecord): Promise<Reconciled> {
     const { generation, fence, looks } = record
@@ -119,12 +134,15 @@ export function chores<Tx>(context: Context<Tx>): Chores {
     sweep: (limit) => opened(context, () => sweep(limit)),
     resume: (limit, signal) => opened(context, () => resumed(limit, signal)),
     reconcile: (limit, asking, signal) => opened(context, () => reconciled(limit, asking, signal)),
+    canLook,
+    look: (record) => opened(context, () => looked(record)),
     reap: (limit) =>
       opened(context, async () => {
         const reaped = await store.reap(limit)
         if (reaped.buried + reaped.deleted > 0) events.emit('reaped', () => reaped)
         return reaped
       }),
+    reapable: () => opened(context, async () => store.reapable?.(telemetryBounds.countedRows)),
     testified: (testimonies) =>
       opened(context, async () => {
         const heard: Heard[] = []

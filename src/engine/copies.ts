@@ -1,4 +1,5 @@
 import type { KeptTestimony } from './call-store.js'
+import { changedRecord } from './changed.js'
 import type { StoredAnswer, StoredRecord } from './record.js'
 
 /** Copies that share no bytes, for a store that keeps what it was given in memory: whoever overwrites his own changes nothing. */
@@ -7,12 +8,11 @@ export function copyOfRecord(record: StoredRecord): StoredRecord {
   const { progress, answer, evidence } = record
   // Without bytes and lists there is nothing in it that anybody could overwrite.
   if (progress === undefined && answer === undefined && evidence.length === 0) return record
-  return {
-    ...record,
+  return changedRecord(record, {
     progress: progress && Buffer.from(progress),
     answer: answer && copyOfAnswer(answer),
     evidence: evidence.length === 0 ? nothingSaid : evidence.map((said) => ({ ...said })),
-  }
+  })
 }
 
 const nothingSaid: StoredRecord['evidence'] = Object.freeze([])

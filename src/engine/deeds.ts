@@ -1,10 +1,11 @@
 import type { Happened } from './audit-chain.js'
-import type { RecordDeed, Refusal, ResolveDeed } from './audit-store.js'
+import type { LookDeed, RecordDeed, Refusal, ResolveDeed, Supplied } from './audit-store.js'
 import type { CallMark } from './call-store.js'
 import { digestHex } from './digest.js'
 import type { StoredEffect } from './effect-store.js'
 import * as effectTransitions from './effect-transitions.js'
 import type { StoredRecord } from './record.js'
+import { effectStanding, recordStanding } from './standing.js'
 import * as transitions from './transitions.js'
 
 /**
@@ -36,11 +37,12 @@ export function enact(
 ): Enacted {
   if (current === undefined) return { kind: 'refused', why: 'absent' }
   const refused = (why: Refusal) => ({ kind: 'refused', why, state: current.state }) as const
-  const done = (next: StoredRecord | undefined, call?: CallMark): Enacted => {
+  const done = (next: StoredRecord | undefined, call?: CallMark, supplied?: Supplied): Enacted => {
     if (next === undefined) return refused('changed')
     const { scope } = current
     const subject = subjectOfRecord(current)
-    const happened = { action: deed.kind, scope, subject, before: standing(current), after: standing(next) }
+    const after = { ...recordStanding(next), supplied }
+    const happened = { action: deed.kind, scope, subject, before: recordStanding(current), after }
     return { kind: 'done', next, call, happened }
   }
   switch (deed.kind) {
@@ -48,7 +50,7 @@ export function enact(
       if (current.state !== 'unknown') return refused('state')
       const waitMs = (deed.notBefore ?? now) - now
       if (waitMs > 0) return { ...refused('too_early'), retryAfterMs: waitMs }
-      return done(transitions.settle(current, deed.settlement, now), deed.settlement.call)
+      return done(transitions.settle(current, deed.settlement, now), deed.settlement.call, deed.supplied)
     }
     case 'reconcile':
       if (current.state !== 'unknown') return refused('state')
@@ -60,7 +62,7 @@ export function enact(
   }
 }
 
-/** The same of the doubt about an effect. */
+/** The same of a doubt about an effect. */
 export type Resolved = { readonly kind: 'done'; readonly next: StoredEffect; readonly happened: Happened } | RefusedDeed
 
 export function enactResolve(current: StoredEffect | undefined, deed: ResolveDeed, now: number): Resolved {
@@ -72,10 +74,21 @@ export function enactResolve(current: StoredEffect | undefined, deed: ResolveDee
   const next = effectTransitions.resolve(current, deed.claim, deed.evidence, now)
   if (next === undefined) return { kind: 'refused', why: 'changed', state }
   const { says, by, why } = deed.said
-  const after = { ...effectStanding(next), evidence: { says, by, why } }
+  const after = { ...effectStanding(next), evidence: { says, by, why }, supplied: deed.supplied }
   const { scope, id } = current
   const happened = { scope, subject: subjectOfEffect(id), before: effectStanding(current), after }
   return { kind: 'done', next, happened: { action: 'settle', ...happened } }
+}
+
+/** Its looks are not counted: whoever looks says how it went. */
+export function enactLook(current: StoredEffect | undefined, deed: LookDeed, now: number): Resolved {
+  if (current === undefined) return { kind: 'refused', why: 'absent' }
+  const { state, scope, id, looks } = current
+  if (state !== 'unknown') return { kind: 'refused', why: 'state', state }
+  const next = effectTransitions.postpone(current, deed.claim, { looks, afterMs: deed.holdMs }, now)
+  if (next === undefined) return { kind: 'refused', why: 'changed', state }
+  const happened = { scope, subject: subjectOfEffect(id), before: effectStanding(current), after: effectStanding(next) }
+  return { kind: 'done', next, happened: { action: 'reconcile', ...happened } }
 }
 
 export function subjectOfRecord(record: Pick<StoredRecord, 'scope' | 'key'>): string {
@@ -94,38 +107,4 @@ export function happenedTo(
 ): Happened {
   const subject = subjectOfEffect(after.id)
   return { action, scope: after.scope, subject, before: before && effectStanding(before), after: effectStanding(after) }
-}
-
-/** What is kept of a record: how it stood, and nothing of what was sent or answered. */
-function standing({
-  id,
-  generation,
-  state,
-  fence,
-  attempt,
-  recoveryPoint,
-  errorCode,
-  answer,
-  ...record
-}: StoredRecord) {
-  const { operation, evidence, reconcileAfter, expiresAt } = record
-  return {
-    id,
-    operation,
-    generation,
-    state,
-    fence,
-    attempt,
-    recoveryPoint,
-    errorCode,
-    status: answer?.status,
-    reconcileAfter,
-    expiresAt,
-    evidence,
-  }
-}
-
-function effectStanding({ kind, state, fence, started, finished, errorCode, firstStartedAt, ...effect }: StoredEffect) {
-  const { recordId, operation, phase } = effect
-  return { recordId, operation, phase, kind, state, fence, started, finished, errorCode, firstStartedAt }
 }

@@ -96,6 +96,8 @@ export interface EffectQuery {
   readonly kind?: string
   /** Only those of this record, by its id. */
   readonly record?: number
+  /** Only those in the scopes of this tenant, as a scope has it: they come by their scopes, and each scope's by their ids. */
+  readonly tenant?: string
   readonly limit: number
   /** The `next` of the page before. */
   readonly after?: string

@@ -1,3 +1,4 @@
+import { changedEffect } from './changed.js'
 import type {
   EffectClaim,
   EffectEvidence,
@@ -56,15 +57,14 @@ export function claim(
   when: 'due' | 'named' = 'due',
 ): StoredEffect | undefined {
   if (!isClaimable(current, now, when)) return undefined
-  return {
-    ...current,
+  return changedEffect(current, {
     state: 'leased',
     fence: current.fence + 1,
     leaseUntil: now + leaseMs,
     onLeaseOver: 'resume',
     started: current.started + 1,
     firstStartedAt: current.firstStartedAt ?? now,
-  }
+  })
 }
 
 export function begin(
@@ -74,7 +74,7 @@ export function begin(
   now: number,
 ): StoredEffect | undefined {
   if (!holds(current, holder)) return undefined
-  return { ...current, leaseUntil: now + leaseMs, onLeaseOver: 'doubt' }
+  return changedEffect(current, { leaseUntil: now + leaseMs, onLeaseOver: 'doubt' })
 }
 
 export function renew(
@@ -84,7 +84,7 @@ export function renew(
   now: number,
 ): StoredEffect | undefined {
   if (!holds(current, holder)) return undefined
-  return { ...current, leaseUntil: now + leaseMs }
+  return changedEffect(current, { leaseUntil: now + leaseMs })
 }
 
 export function record(
@@ -93,7 +93,7 @@ export function record(
   { providerId, result }: EffectResult,
 ): StoredEffect | undefined {
   if (!mayEnd(current, holder)) return undefined
-  return { ...current, providerId, result, onLeaseOver: 'resume' }
+  return changedEffect(current, { providerId, result, onLeaseOver: 'resume' })
 }
 
 /**
@@ -109,18 +109,18 @@ export function settle(
   if (isRepeated(current, holder, outcome)) return current
   if (!mayEnd(current, holder) || (outcome.kind !== 'done' && current.state !== 'leased')) return undefined
   const finished = Math.min(current.finished + 1, current.started)
-  const settled = { ...idle(current, stateAfter[outcome.kind]), finished }
+  const settled = changedEffect(idle(current, stateAfter[outcome.kind]), { finished })
   switch (outcome.kind) {
     case 'done': {
       const { providerId, result } = outcome
-      return { ...settled, providerId, result, errorCode: undefined, finishedAt: now }
+      return changedEffect(settled, { providerId, result, errorCode: undefined, finishedAt: now })
     }
     case 'retry':
-      return { ...settled, errorCode: outcome.errorCode, dueAt: now + outcome.dueInMs }
+      return changedEffect(settled, { errorCode: outcome.errorCode, dueAt: now + outcome.dueInMs })
     case 'unknown':
-      return { ...settled, errorCode: outcome.errorCode, doubtedAt: now, ...lookedAt(0, outcome.reconcileAfterMs, now) }
+      return doubted(settled, outcome.errorCode, outcome.reconcileAfterMs, now)
     case 'dead':
-      return { ...settled, errorCode: outcome.errorCode }
+      return changedEffect(settled, { errorCode: outcome.errorCode })
     case 'release':
       return current.onLeaseOver === 'doubt' ? undefined : released(current, outcome.dueInMs, now)
   }
@@ -128,14 +128,14 @@ export function settle(
 
 export function sweep(current: StoredEffect, now: number): StoredEffect | undefined {
   if (current.state !== 'leased' || current.onLeaseOver !== 'doubt' || !isLeaseOver(current, now)) return undefined
-  return { ...idle(current, 'unknown'), errorCode: leaseOver, doubtedAt: now, ...lookedAt(0, 0, now) }
+  return doubted(idle(current, 'unknown'), leaseOver, 0, now)
 }
 
 /** Takes a doubt whose time has come, and puts it off. */
 export function takeDoubt(current: StoredEffect, holdMs: number, now: number): StoredEffect | undefined {
   const { state, looks, reconcileAfter } = current
   if (state !== 'unknown' || reconcileAfter === undefined || reconcileAfter > now) return undefined
-  return { ...current, ...lookedAt(looks, holdMs, now) }
+  return changedEffect(current, lookedAt(looks, holdMs, now))
 }
 
 export function postpone(
@@ -144,7 +144,7 @@ export function postpone(
   { looks, afterMs }: Parameters<EffectStore<never>['postpone']>[1],
   now: number,
 ): StoredEffect | undefined {
-  return isDoubt(current, seen) ? { ...current, ...lookedAt(looks, afterMs, now) } : undefined
+  return isDoubt(current, seen) ? changedEffect(current, lookedAt(looks, afterMs, now)) : undefined
 }
 
 export function resolve(
@@ -154,12 +154,12 @@ export function resolve(
   now: number,
 ): StoredEffect | undefined {
   if (!isDoubt(current, seen)) return undefined
-  const ready: StoredEffect = { ...idle(current, 'ready'), dueAt: now }
+  const ready = changedEffect(idle(current, 'ready'), { dueAt: now })
   if (evidence.kind === 'not_landed') {
     // What the provider itself once answered outweighs who says later that it did not land: it has seen the key.
-    return current.result === undefined ? { ...ready, firstStartedAt: undefined } : ready
+    return current.result === undefined ? changedEffect(ready, { firstStartedAt: undefined }) : ready
   }
-  return { ...ready, providerId: evidence.providerId, result: evidence.result }
+  return changedEffect(ready, { providerId: evidence.providerId, result: evidence.result })
 }
 
 /** The provider may remember the key from before, so that when it was first sent stays on record unless a person says otherwise. */
@@ -170,11 +170,11 @@ export function redrive(
 ): StoredEffect | undefined {
   if (current?.state !== 'dead') return undefined
   const firstStartedAt = keyMemory === 'anew' ? undefined : current.firstStartedAt
-  return { ...idle(current, 'ready'), dueAt: now, started: 0, finished: 0, firstStartedAt }
+  return changedEffect(idle(current, 'ready'), { dueAt: now, started: 0, finished: 0, firstStartedAt })
 }
 
 export function discard(current: StoredEffect | undefined, now: number): StoredEffect | undefined {
-  return current?.state === 'dead' ? { ...idle(current, 'discarded'), finishedAt: now } : undefined
+  return current?.state === 'dead' ? changedEffect(idle(current, 'discarded'), { finishedAt: now }) : undefined
 }
 
 /** The error code of a claim that nobody renewed, as with records. */
@@ -222,18 +222,22 @@ function isRepeated(current: StoredEffect | undefined, { fence }: EffectClaim, o
 function released(current: StoredEffect, dueInMs: number | undefined, now: number): StoredEffect {
   const { started, errorCode, firstStartedAt } = current
   const isFirst = started === 1 && errorCode === undefined
-  return {
-    ...idle(current, 'ready'),
+  return changedEffect(idle(current, 'ready'), {
     dueAt: dueInMs === undefined ? current.dueAt : now + dueInMs,
     started: started - 1,
     firstStartedAt: isFirst ? undefined : firstStartedAt,
-  }
+  })
 }
 
 /** An effect that nobody holds any more. The fence stays: it only ever rises. */
 function idle(effect: StoredEffect, state: EffectState): StoredEffect {
-  const nobody = { leaseUntil: undefined, onLeaseOver: 'resume' } as const
-  return { ...effect, ...nobody, state, doubtedAt: undefined, ...lookedAt(0, undefined, 0) }
+  const [leaseUntil, doubtedAt, reconcileAfter] = [undefined, undefined, undefined]
+  return changedEffect(effect, { leaseUntil, onLeaseOver: 'resume', state, doubtedAt, looks: 0, reconcileAfter })
+}
+
+function doubted(effect: StoredEffect, errorCode: string, afterMs: number | undefined, now: number): StoredEffect {
+  const reconcileAfter = afterMs === undefined ? undefined : now + afterMs
+  return changedEffect(effect, { errorCode, doubtedAt: now, looks: 0, reconcileAfter })
 }
 
 function lookedAt(looks: number, afterMs: number | undefined, now: number) {

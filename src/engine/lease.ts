@@ -38,8 +38,6 @@ export class Lease implements Due {
   /** Stopped when the claim is lost, could not be renewed in time, was held for `maxRun`, or the engine shuts down. */
   readonly stopping = new Stopping()
   readonly startedAt: number
-  /** When it is renewed for the first time; a handler may run for a whole lease at least. */
-  readonly dueAt: number
   place = nowhere
   #cancelRenewal = nothing
   #cancelExpiry = nothing
@@ -53,8 +51,12 @@ export class Lease implements Due {
     this.#holder = holder
     this.#sentAt = askedAt
     this.startedAt = around.clock.elapsed()
-    this.dueAt = this.startedAt + policy.leaseMs / 3
     around.pulse.add(this)
+  }
+
+  /** When it is renewed for the first time; a handler may run for a whole lease at least. */
+  get dueAt(): number {
+    return this.startedAt + this.#policy.leaseMs / 3
   }
 
   /** For how long nobody else can have this claim, as far as this side knows. */

@@ -1,5 +1,7 @@
-import { invariant } from '../kernel/errors.js'
+import { limits } from '../kernel/limits.js'
 import { copyOfRecord } from './copies.js'
+import type { EffectQuery, StoredEffect } from './effect-store.js'
+import { ensurePlace, isPlaceText, numberedPlace, placeParts, placeText } from './page-place.js'
 import type { StoredRecord } from './record.js'
 import type { ListQuery, Page } from './store.js'
 import { tenantOf } from './tenant.js'
@@ -57,22 +59,26 @@ export function placeOf(way: Way, record: StoredRecord): Place {
 }
 
 export function afterOf({ by, id }: Place): string {
-  return by === undefined ? String(id) : Buffer.from(JSON.stringify([by, id])).toString('base64url')
+  return by === undefined ? String(id) : placeText([by, id])
+}
+
+/** The same of an effect, in a list of effects: those of a tenant come by their scopes. */
+export function effectPlace({ scope, id }: StoredEffect, { tenant }: Pick<EffectQuery, 'tenant'>): string {
+  return afterOf({ by: tenant === undefined ? undefined : scope, id })
 }
 
 /** What comes from outside is one that we gave, or it leads nowhere. */
 export function placeAfter(way: Way, after: string): Place {
   const order = orderOf(way)
-  if (order === undefined || order === 'key') return { by: undefined, id: wholeOf(Number(after)) }
-  const [by, id] = JSON.parse(Buffer.from(after, 'base64url').toString()) as [unknown, unknown]
-  const kind = order === 'lease' ? 'number' : 'string'
-  invariant(typeof by === kind, 'a page goes on where the one before it ended')
-  return { by: by as string | number, id: wholeOf(Number(id)) }
+  if (order === undefined || order === 'key') return { by: undefined, id: numberedPlace(after) }
+  const [by, id] = placeParts(after)
+  ensurePlace(order === 'lease' ? isTime(by) : isPlaceText(by))
+  ensurePlace(Number.isSafeInteger(id))
+  return { by: by as string | number, id: id as number }
 }
 
-function wholeOf(id: number): number {
-  invariant(Number.isSafeInteger(id), 'a page goes on where the one before it ended')
-  return id
+function isTime(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0 && value <= limits.latestAt
 }
 
 /** Whether a record fits all of what is said. */

@@ -37,8 +37,12 @@ export class Lookup<Tx> implements Work<Tx> {
   readonly #over = new Stopping()
   #walked = 0
   #looked: Looked = { kind: 'nobody' }
+  readonly #said: Said | undefined
+  #accepted = true
 
-  constructor(record: StoredRecord, progress: Progress, clock: Clock) {
+  /** With `said`, what somebody says that the call returned, nobody is asked: whether the handler accepts it is found out. */
+  constructor(record: StoredRecord, progress: Progress, clock: Clock, said?: Said) {
+    this.#said = said
     this.scope = record.scope
     this.generation = record.generation
     this.attempt = record.attempt
@@ -50,6 +54,11 @@ export class Lookup<Tx> implements Work<Tx> {
 
   get looked(): Looked {
     return this.#looked
+  }
+
+  /** What nobody judges is accepted: the code has no opinion, or does not come by the call. */
+  get accepted(): boolean {
+    return this.#accepted
   }
 
   get signal(): AbortSignal {
@@ -66,11 +75,13 @@ export class Lookup<Tx> implements Work<Tx> {
 
   call: Work<Tx>['call'] = async <T, I, R extends ResultNeed>(
     name: string,
-    { lookup }: CallOptions<T, I, R>,
+    { lookup, accepts }: CallOptions<T, I, R>,
   ): Promise<Called<T, R>> => {
     if (this.#progress.phases[this.#walked] !== undefined) return this.#stored(name) as Called<T, R>
     const open = this.#progress.call
-    if (open?.name === name && lookup !== undefined && !this.#over.isStopped) {
+    if (this.#said !== undefined) {
+      if (open?.name === name && accepts !== undefined) this.#accepted = judged(accepts, this.#said.result)
+    } else if (open?.name === name && lookup !== undefined && !this.#over.isStopped) {
       const input = open.input as Jsonified<I>
       const timeoutMs = Math.min(open.timeoutMs, defaults.lookTimeoutMs)
       const late = () => new HapaxError('call_timeout', `lookup of "${name}" did not end within ${timeoutMs} ms.`)
@@ -108,6 +119,20 @@ export class Lookup<Tx> implements Work<Tx> {
     const end = new HapaxError('outcome_unknown', 'This run only finds out what became of a call.')
     this.#over.stop(end)
     return end
+  }
+}
+
+/** What somebody says that a call returned. */
+export interface Said {
+  readonly result: unknown
+}
+
+/** Who stumbles over a result cannot use it either. */
+function judged(accepts: (result: unknown) => boolean, result: unknown): boolean {
+  try {
+    return accepts(result)
+  } catch {
+    return false
   }
 }
 

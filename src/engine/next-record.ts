@@ -1,4 +1,5 @@
 import { invariant } from '../kernel/errors.js'
+import { changedRecord } from './changed.js'
 import { finished, type StoredRecord, started } from './record.js'
 import { type Happening, nextState, type State } from './state.js'
 import type { Completion } from './store.js'
@@ -36,7 +37,7 @@ export function fresh(
     reconcileAfter: undefined,
     looks: 0,
     doubtedAt: undefined,
-    evidence: [],
+    evidence: noEvidence,
     trace: reservation.trace,
     createdAt: now,
     lastRunAt: now,
@@ -47,10 +48,12 @@ export function fresh(
   }
 }
 
+/** One for all of them: every request in flight would hold an empty list otherwise. */
+const noEvidence: StoredRecord['evidence'] = []
+
 export function claimedAnew(current: StoredRecord, reservation: Reservation, now: number): StoredRecord {
   const { retentionMs, tombstoneMs } = longer(current, reservation)
-  return {
-    ...current,
+  return changedRecord(current, {
     retentionMs,
     tombstoneMs,
     expiresAt: expiryOf({ retentionMs }, now),
@@ -66,7 +69,7 @@ export function claimedAnew(current: StoredRecord, reservation: Reservation, now
     looks: 0,
     trace: reservation.trace,
     lastRunAt: now,
-  }
+  })
 }
 
 /** What an attempt may send is judged by its own policy, so that its record is kept for as long as that says, or longer. */
@@ -85,8 +88,7 @@ export function completed(
   { answer, answerVersion }: Completion,
   now: number,
 ): StoredRecord {
-  return {
-    ...current,
+  return changedRecord(current, {
     state: stateAfter(current.state, on),
     leaseUntil: undefined,
     recoveryPoint: finished,
@@ -100,17 +102,23 @@ export function completed(
     doubtedAt: undefined,
     completedAt: now,
     expiresAt: expiryOf(current, now),
-  }
+  })
 }
 
 export function leased(record: StoredRecord, leaseMs: number, now: number): StoredRecord {
-  return { ...record, leaseUntil: now + leaseMs }
+  return changedRecord(record, { leaseUntil: now + leaseMs })
 }
 
 /** A record that nobody holds any more. The fence stays: it only ever rises. */
 export function idle(record: StoredRecord, on: Happening): StoredRecord {
   const state = stateAfter(record.state, on)
-  return { ...record, state, leaseUntil: undefined, reconcileAfter: undefined, doubtedAt: undefined, looks: 0 }
+  return changedRecord(record, {
+    state,
+    leaseUntil: undefined,
+    reconcileAfter: undefined,
+    doubtedAt: undefined,
+    looks: 0,
+  })
 }
 
 function stateAfter(from: State | 'none', on: Happening): State {
@@ -120,7 +128,7 @@ function stateAfter(from: State | 'none', on: Happening): State {
 }
 
 export function retained(record: StoredRecord, now: number): StoredRecord {
-  return { ...record, expiresAt: expiryOf(record, now) }
+  return changedRecord(record, { expiresAt: expiryOf(record, now) })
 }
 
 function expiryOf({ retentionMs }: Pick<StoredRecord, 'retentionMs'>, now: number): number | undefined {

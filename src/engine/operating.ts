@@ -7,13 +7,16 @@ import type { Context } from './context.js'
 import type { Finding } from './finding.js'
 import { believableFrom } from './handed-out.js'
 import { subjectIn } from './leaving.js'
+import { Lookup } from './looking.js'
 import { openedInTime } from './opened.js'
 import { jsonified } from './plain.js'
 import type { Progress } from './progress.js'
 import type { QuotaOptions } from './quotas.js'
 import type { Answer, RecordName, StoredRecord } from './record.js'
+import { look } from './resuming.js'
 import { believableAt, callSettlement } from './settling.js'
 import type { ListQuery, Page, Settlement, Store, TenantPage, TenantQuery, Usage } from './store.js'
+import { suppliedBy } from './supplied.js'
 import { leaseOver } from './transitions.js'
 
 /** What operators do with an engine, beside what anybody may: look at everything, and act, which is written down. */
@@ -46,7 +49,7 @@ export type Settled =
   /** It landed, and what the handler needs of it is missing: the result of the call, or the answer to the request. */
   | {
       readonly kind: 'refused'
-      readonly why: 'result_missing' | 'answer_missing' | 'unreadable'
+      readonly why: 'result_missing' | 'result_unusable' | 'answer_missing' | 'unreadable'
       readonly state: string
     }
 
@@ -73,9 +76,11 @@ export function operating<Tx>(context: Context<Tx>, quotas: QuotaOptions | undef
     if (record.state !== 'unknown') return { kind: 'refused', why: 'state', state: record.state }
     const judged = judgement(context, record, word, by)
     if ('why' in judged) return { ...judged, state: record.state }
+    if (word.says === 'landed' && !(await isUsable(context, record, word)))
+      return { kind: 'refused', why: 'result_unusable', state: record.state }
     const early = tooEarly(judged.notBefore, context.clock)
     if (early !== undefined) return { ...early, state: record.state }
-    const acted = await act({ kind: 'settle', name, ...judged }, by)
+    const acted = await act({ kind: 'settle', name, ...judged, supplied: suppliedBy(word) }, by)
     const { says } = word
     if (acted.kind === 'done') context.events.emit('settled', () => ({ ...subjectIn(record), says, by: by.who }))
     return acted
@@ -144,6 +149,20 @@ function landed<Tx>(
   const result = word.result === undefined ? undefined : jsonified(word.result, 'result of the evidence')
   const settlement = callSettlement(context, record, progress, { kind: 'landed', result }, evidence)
   return settlement === undefined ? { kind: 'refused', why: 'answer_missing' } : { settlement }
+}
+
+/** Whether the handler says that it can go on with this, where its code is here: it could only fail, again and again. */
+async function isUsable<Tx>(
+  context: Context<Tx>,
+  record: StoredRecord,
+  { result }: Extract<Word, { says: 'landed' }>,
+): Promise<boolean> {
+  const progress = progressOf(context, record)
+  if (result === undefined || progress === undefined || progress === 'unreadable') return true
+  const said = { result: jsonified(result, 'result of the evidence') }
+  const check = new Lookup<Tx>(record, progress, context.clock, said)
+  await look(context, record, check)
+  return check.accepted
 }
 
 /** A holder that was only slow may still act: for as long as its call, or its handler, may take. */

@@ -65,7 +65,7 @@ export function plainResult<T>(outcome: Outcome): Done<T> | Accepted {
     case 'answered': {
       const { answer, replayed, generation, expiresAt } = outcome
       if (answer.kind === 'withheld') throw new HapaxError('answer_withheld')
-      const value = answer.body.byteLength === 0 ? undefined : JSON.parse(new TextDecoder().decode(answer.body))
+      const value = answer.body.byteLength === 0 ? undefined : JSON.parse(decoder.decode(answer.body))
       if (answer.status >= 500)
         throw new HapaxError('handler_failed', (value as { message?: string } | undefined)?.message)
       return {
@@ -79,13 +79,17 @@ export function plainResult<T>(outcome: Outcome): Done<T> | Accepted {
   }
 }
 
+// To make one takes longer than what it does.
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
 /** What is left of a value that passed through JSON. */
 export function jsonified(value: unknown, what: string): unknown {
   return value === undefined ? undefined : JSON.parse(jsonText(value, what))
 }
 
 function jsonBytes(value: unknown, what: string): Uint8Array {
-  return new TextEncoder().encode(jsonText(value, what))
+  return encoder.encode(jsonText(value, what))
 }
 
 export function jsonText(value: unknown, what: string): string {
@@ -112,8 +116,9 @@ function refuseLoss(name: string, value: unknown): unknown {
   return value
 }
 
-/** Whatever such a thing holds, JSON sees nothing of it. */
+/** Whatever such a thing holds, JSON sees nothing of it. A plain object, which most are, is none of them. */
 function isEmptyShell(value: object): boolean {
+  if (Object.getPrototypeOf(value) === Object.prototype) return false
   return shells.some((shell) => value instanceof shell)
 }
 

@@ -1,6 +1,5 @@
 import type { Clock } from '../kernel/clock.js'
 import { replayCacheBounds } from '../kernel/limits.js'
-import { copyOfAnswer } from './copies.js'
 import type { RecordName, StoredAnswer } from './record.js'
 import type { CachedReplay, KeptReplay, ReplayCache } from './replay-cache.js'
 
@@ -12,7 +11,9 @@ export interface RecentReplays extends ReplayCache {
 
 interface Entry {
   readonly address: string
+  /** Without its bytes. */
   readonly replay: KeptReplay
+  readonly body: string
   readonly bytes: number
   readonly forMs: number
   /** On the monotonic clock, and on the wall. */
@@ -76,7 +77,7 @@ export function recentReplays(clock: Clock, most: number): RecentReplays {
         drop(entry)
         return undefined
       }
-      return { replay: withAnswer(entry.replay, ownBytes(entry.replay.answer)), leftMs: left }
+      return { replay: withAnswer(entry.replay, withBody(entry.replay.answer, entry.body)), leftMs: left }
     },
     keep(replay, forMs) {
       const bytes = bytesOf(replay)
@@ -87,9 +88,11 @@ export function recentReplays(clock: Clock, most: number): RecentReplays {
         if (before.replay.generation > replay.generation && leftMs(before) > 0) return
         drop(before)
       }
-      const own = withAnswer(replay, copyOfAnswer(replay.answer))
+      const { answer } = replay
+      const own = withAnswer(replay, withoutBody(answer))
+      const body = answer.kind === 'kept' ? textOf(answer.body) : ''
       const [keptAt, keptNow] = [clock.elapsed(), clock.now()]
-      add({ address, replay: own, bytes, forMs, keptAt, keptNow, previous: last, next: undefined })
+      add({ address, replay: own, body, bytes, forMs, keptAt, keptNow, previous: last, next: undefined })
       trim()
     },
   }
@@ -106,10 +109,27 @@ function addressOf({ scope, key }: RecordName): string {
   return `${scope}\n${key}`
 }
 
+/**
+ * Bytes are kept as a text, a character for each. Node cuts small buffers from a larger piece, and one that is kept would keep
+ * all of it, with what others wrote there meanwhile: several kilobytes for each answer, which the collector of garbage counts.
+ */
+function textOf(body: Uint8Array): string {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
+}
+
+function withoutBody(answer: StoredAnswer): StoredAnswer {
+  const { status } = answer
+  const headers = answer.headers.map(([name, value]) => [name, value] as const)
+  if (answer.kind === 'withheld') return { kind: 'withheld', status, headers, bytes: answer.bytes }
+  return { kind: 'kept', status, headers, body: nothing }
+}
+
+const nothing = new Uint8Array()
+
 /** Whoever overwrites the bytes that he was given changes nothing for those who come later. */
-function ownBytes(answer: StoredAnswer): StoredAnswer {
+function withBody(answer: StoredAnswer, body: string): StoredAnswer {
   if (answer.kind === 'withheld') return answer
-  return { kind: 'kept', status: answer.status, headers: answer.headers, body: Buffer.from(answer.body) }
+  return { kind: 'kept', status: answer.status, headers: answer.headers, body: Buffer.from(body, 'latin1') }
 }
 
 /** About what an entry takes: two bytes for each character, and what its objects do. */

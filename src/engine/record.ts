@@ -45,6 +45,19 @@ export interface Evidence {
 export interface KeptEvidence extends Evidence {
   readonly says: 'landed' | 'not_landed' | 'completed'
   readonly at: number
+  /** The doubt that it ended, for whoever asks later what had happened. Absent in what an older release wrote. */
+  readonly doubt?: EndedDoubt
+}
+
+/** A doubt as it stood when evidence ended it. */
+export interface EndedDoubt {
+  readonly errorCode: string
+  /** Since when. */
+  readonly at: number
+  /** The claim that was in doubt. */
+  readonly fence: number
+  /** How often it was looked at in vain. */
+  readonly looks: number
 }
 
 /** The stored row for (scope, key). Times are milliseconds on the store's clock. */

@@ -1,4 +1,4 @@
-import { type Awaitable, isPromise, promised } from '../kernel/awaitable.js'
+import { type Awaitable, failed, isPromise, promised } from '../kernel/awaitable.js'
 import { HapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
 import { looksGuessable } from '../kernel/guessable.js'
@@ -96,8 +96,8 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
   readonly attempt: number
   readonly record: StoredRecord
   place = nowhere
-  /** Tells who waits, once somebody does. */
-  #tell: (outcome: Outcome) => void = nobody
+  /** Tells who waits, once somebody does. Only the first time counts. */
+  #tell: (outcome: Awaitable<Outcome>) => void = nobody
 
   constructor(context: Context<Tx>, guarded: Guarded<Tx>, { claim, record }: Won, askedAt: number) {
     this.context = context
@@ -106,7 +106,7 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
     this.lease = new Lease(claim, guarded.policy, askedAt, context, this)
     this.attempt = record.attempt
     this.record = record
-    this.work = new HeldWork({ context, guarded, claim, record, lease: this.lease })
+    this.work = new HeldWork(this)
     context.background.enter(this)
   }
 
@@ -122,8 +122,8 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
       this.#broken()
       throw error
     }
-    if (isPromise(outcome)) return this.#awaited(outcome)
-    this.#leave()
+    // Who has to be waited for leaves when he is told.
+    if (!isPromise(outcome)) this.#leave()
     return outcome
   }
 
@@ -140,22 +140,6 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
     this.lease.end(new HapaxError('engine_closed'))
   }
 
-  #awaited(outcome: Promise<Outcome>): Promise<Outcome> {
-    return new Promise((resolve, reject) => {
-      this.#tell = resolve
-      outcome.then(
-        (outcome) => {
-          this.#leave()
-          resolve(outcome)
-        },
-        (error: unknown) => {
-          this.#broken()
-          reject(error)
-        },
-      )
-    })
-  }
-
   /** What is thrown here is a bug: neither the handler's errors nor the store's come this far. */
   #broken(): void {
     this.lease.stop()
@@ -169,18 +153,65 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
   #finished(): Awaitable<Outcome> {
     // What an earlier attempt left behind is looked at before anything runs on top of it.
     const refused = this.attempt > 1 && this.record.progress !== undefined ? this.work.prepare() : undefined
-    if (refused !== undefined) return finish(this, { kind: 'unresumable', error: refused })
+    if (refused !== undefined) return this.#durable(finish(this, { kind: 'unresumable', error: refused }))
     let value: Awaitable<unknown>
     try {
       value = this.guarded.handler(this.work, this.work.storedInput)
     } catch (error) {
-      return this.#threw(error)
+      return this.#durable(this.#threw(error))
     }
-    if (!isPromise(value)) return this.#returned(value)
-    return promised(value).then(
-      (value) => this.#returned(value),
-      (error: unknown) => this.#threw(error),
-    )
+    if (!isPromise(value)) return this.#durable(this.#returned(value))
+    const told = this.#told()
+    promised(value).then(this.#tellReturned.bind(this), this.#tellThrew.bind(this))
+    return told
+  }
+
+  #durable(outcome: Awaitable<Outcome>): Awaitable<Outcome> {
+    if (!isPromise(outcome)) return outcome
+    const told = this.#told()
+    this.#tellWhenDurable(outcome)
+    return told
+  }
+
+  /**
+   * The one promise between the handler and who waits, and methods that are bound instead of closures: while a handler runs,
+   * each promise in between, with the closures on it, would be most of what its request takes of memory.
+   */
+  #told(): Promise<Outcome> {
+    return new Promise((resolve) => {
+      this.#tell = resolve
+    })
+  }
+
+  #tellReturned(value: unknown): void {
+    try {
+      this.#tellWhenDurable(this.#returned(value))
+    } catch (error) {
+      this.#tellBroken(error)
+    }
+  }
+
+  #tellThrew(thrown: unknown): void {
+    try {
+      this.#tellWhenDurable(this.#threw(thrown))
+    } catch (error) {
+      this.#tellBroken(error)
+    }
+  }
+
+  #tellWhenDurable(outcome: Awaitable<Outcome>): void {
+    if (isPromise(outcome)) outcome.then(this.#tellEnded.bind(this), this.#tellBroken.bind(this))
+    else this.#tellEnded(outcome)
+  }
+
+  #tellEnded(outcome: Outcome): void {
+    this.#leave()
+    this.#tell(outcome)
+  }
+
+  #tellBroken(error: unknown): void {
+    this.#broken()
+    this.#tell(failed(error))
   }
 
   /**

@@ -121,6 +121,11 @@ export interface Store<Tx = never> {
    * always along an index, and changes nothing. A store that cannot say is watched without it.
    */
   readonly measure?: (atMost: number) => Promise<Measured>
+  /**
+   * What a reaping without a limit would do now, for who decides whether to have one. Counts as `measure` does, and changes
+   * nothing.
+   */
+  readonly reapable?: (atMost: number) => Promise<Reaped>
   /** Looks at the database for whatever a promise depends on, and changes nothing. */
   readonly examine?: () => Promise<readonly Finding[]>
 }

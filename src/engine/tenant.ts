@@ -2,6 +2,9 @@ import { limits } from '../kernel/limits.js'
 import { boundedLimit } from './limit.js'
 import type { Scope } from './scope.js'
 
+/** Whose keys the writes of operators are. It asks for nothing itself, and is not shown where people read of tenants. */
+export const adminTenant = 'hapax.admin'
+
 /** The tenant of a scope, as its text has it: what stands before the parts that bind tighter. */
 export function tenantOf(scope: Scope): string {
   const end = scope.indexOf(';')

@@ -1,8 +1,9 @@
 import { invariant } from '../kernel/errors.js'
 import { isHandedOut } from './call-store.js'
+import { changedRecord } from './changed.js'
 import { equalFingerprints, recipeOf } from './fingerprint/fingerprint.js'
 import { claimedAnew, completed, fresh, idle, leased, retained } from './next-record.js'
-import { type Claim, type StoredAnswer, type StoredRecord, started } from './record.js'
+import { type Claim, type KeptEvidence, type StoredAnswer, type StoredRecord, started } from './record.js'
 import { type Happening, nextState, type State } from './state.js'
 import type { Checkpoint, Completion, Doubt, Failure, Plan, Settlement } from './store.js'
 import type { Reservation, Verdict } from './verdict.js'
@@ -78,15 +79,14 @@ export function checkpoint(
 ): StoredRecord | undefined {
   if (!holds(current, claim, 'checkpoint')) return undefined
   const { retentionMs = current.retentionMs } = step
-  const next = {
-    ...current,
+  const next = changedRecord(current, {
     leaseUntil: now + step.leaseMs,
     recoveryPoint: step.recoveryPoint,
     onLeaseOver: step.onLeaseOver,
     progress: step.progress ?? current.progress,
     isBegun: step.call === undefined || isHandedOut(step.call) ? current.isBegun : step.call.kind === 'begun',
     retentionMs: retentionMs === 'forever' ? undefined : retentionMs,
-  }
+  })
   return step.retentionMs === undefined ? next : retained(next, now)
 }
 
@@ -122,7 +122,7 @@ export function fail(
   if (!holds(current, claim, 'fail')) return undefined
   const { errorCode, resumeAfterMs } = failure
   const reconcileAfter = resumeAfterMs === undefined ? undefined : now + resumeAfterMs
-  return { ...retained(idle(current, 'fail'), now), errorCode, reconcileAfter }
+  return changedRecord(retained(idle(current, 'fail'), now), { errorCode, reconcileAfter })
 }
 
 export function doubt(
@@ -134,12 +134,14 @@ export function doubt(
   if (isRepeated(current, claim, 'unknown')) return current
   if (!holds(current, claim, 'doubt')) return undefined
   const reconcileAfter = now + reason.reconcileAfterMs
-  return { ...idle(current, 'doubt'), errorCode: reason.errorCode, reconcileAfter, doubtedAt: now, looks: 0 }
+  const { errorCode } = reason
+  return changedRecord(idle(current, 'doubt'), { errorCode, reconcileAfter, doubtedAt: now, looks: 0 })
 }
 
 export function sweep(current: StoredRecord, now: number): StoredRecord | undefined {
   if (!isSweepable(current, now)) return undefined
-  return { ...idle(current, 'sweep'), errorCode: leaseOver, reconcileAfter: now, doubtedAt: now, looks: 0 }
+  const said = { errorCode: leaseOver, reconcileAfter: now, doubtedAt: now, looks: 0 }
+  return changedRecord(idle(current, 'sweep'), said)
 }
 
 /** Whether this may go on without its client, as far as time is concerned. */
@@ -151,7 +153,7 @@ export function isInterrupted(record: StoredRecord, now: number): boolean {
 /** Takes a doubt whose time has come, and puts it off. */
 export function takeDoubt(current: StoredRecord, holdMs: number, now: number): StoredRecord | undefined {
   if (current.state !== 'unknown' || !isDue(current, now)) return undefined
-  return { ...current, reconcileAfter: now + holdMs }
+  return changedRecord(current, { reconcileAfter: now + holdMs })
 }
 
 export function postpone(current: StoredRecord | undefined, plan: Plan, now: number): StoredRecord | undefined {
@@ -159,7 +161,8 @@ export function postpone(current: StoredRecord | undefined, plan: Plan, now: num
   if (current.state !== 'unknown' && current.state !== 'failed_retryable') return undefined
   if (plan.state !== undefined && plan.state !== current.state) return undefined
   const { looks, afterMs, errorCode = current.errorCode } = plan
-  return { ...current, looks, errorCode, reconcileAfter: afterMs === undefined ? undefined : now + afterMs }
+  const reconcileAfter = afterMs === undefined ? undefined : now + afterMs
+  return changedRecord(current, { looks, errorCode, reconcileAfter })
 }
 
 export function settle(
@@ -171,22 +174,26 @@ export function settle(
   if (current === undefined || !isLast(current, settlement)) return undefined
   const on = `settle_${outcome.kind}` as const
   if (nextState(current.state, on) === undefined) return undefined
-  const settled = {
-    ...current,
+  const settled = changedRecord(current, {
     claimId: noClaim,
-    evidence: [...current.evidence, { ...settlement.evidence, says: outcome.kind, at: now }],
-  }
+    evidence: [...current.evidence, kept(current, settlement, now)],
+  })
   if (outcome.kind === 'completed') return completed(settled, 'settle_completed', outcome, now)
-  const going = {
-    ...retained(idle(settled, on), now),
+  const going = changedRecord(retained(idle(settled, on), now), {
     errorCode: undefined,
     isBegun: false,
     progress: outcome.progress ?? current.progress,
     // Nothing is open any more, so that it may go on, at once and without its client.
     onLeaseOver: outcome.progress === undefined ? current.onLeaseOver : ('resume' as const),
     reconcileAfter: now,
-  }
-  return outcome.kind === 'not_landed' ? going : { ...going, recoveryPoint: outcome.recoveryPoint }
+  })
+  return outcome.kind === 'not_landed' ? going : changedRecord(going, { recoveryPoint: outcome.recoveryPoint })
+}
+
+/** With the doubt that it ends: nothing else on record says later that there was one. */
+function kept(current: StoredRecord, { evidence, outcome }: Settlement, now: number): KeptEvidence {
+  const { errorCode = 'unknown', doubtedAt = now, fence, looks } = current
+  return { ...evidence, says: outcome.kind, at: now, doubt: { errorCode, at: doubtedAt, fence, looks } }
 }
 
 /** What the reaper does to a record, whose effects it says to be final: makes it a tombstone, deletes it, or leaves it alone. */
@@ -195,18 +202,17 @@ export function reap(
   now: number,
   effects: 'final' | 'open' = 'open',
 ): StoredRecord | 'deleted' | undefined {
-  const current = effects === 'final' ? { ...found, hasEffects: false } : found
+  const current = effects === 'final' ? changedRecord(found, { hasEffects: false }) : found
   if (!isExpired(current, now)) return undefined
   if (nextState(current.state, 'bury') !== undefined) {
-    const buried = {
-      ...idle(current, 'bury'),
+    const buried = changedRecord(idle(current, 'bury'), {
       answer: undefined,
       answerVersion: undefined,
       progress: undefined,
       trace: undefined,
-    }
+    })
     // One with effects was not free before now. The last of them may just have shown its key to a provider.
-    return found.hasEffects ? { ...buried, expiresAt: now } : buried
+    return found.hasEffects ? changedRecord(buried, { expiresAt: now }) : buried
   }
   const tombstoneUntil = (current.expiresAt ?? Number.POSITIVE_INFINITY) + current.tombstoneMs
   return nextState(current.state, 'delete') === 'none' && now >= tombstoneUntil ? 'deleted' : undefined
@@ -215,13 +221,12 @@ export function reap(
 /** What an operator's purge does: the answer is gone at once, and the key is as free as past its retention. */
 export function purge(current: StoredRecord, now: number): StoredRecord | undefined {
   if (nextState(current.state, 'purge') === undefined) return undefined
-  return {
-    ...idle(current, 'purge'),
+  return changedRecord(idle(current, 'purge'), {
     answer: undefined,
     answerVersion: undefined,
     progress: undefined,
     expiresAt: now,
-  }
+  })
 }
 
 /** Expiry is judged here, by time, and does not wait for the reaper. Doubt and unfinished work never expire. */

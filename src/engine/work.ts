@@ -130,6 +130,11 @@ export interface CallOptions<T, I = undefined, R extends ResultNeed = 'required'
    * Default `'required'`.
    */
   readonly result?: R
+  /**
+   * Whether the handler can go on with this. A person who says what a call returned may say something else than the provider
+   * would have: what is not accepted is refused to him, and the doubt stays. Without it everything is taken.
+   */
+  readonly accepts?: (result: unknown) => boolean
 }
 
 export type ResultNeed = 'required' | 'optional'

@@ -61,7 +61,7 @@ class Passage<Tx, Request> implements Guarded<Tx> {
   readonly #route: Route<Request>
   readonly #request: Request
   /** What the application said: a handler may commit one answer and return another. */
-  readonly #said: Captured[] = []
+  #said: Captured[] | undefined
 
   constructor(engine: Engine<Tx>, exchange: Exchange<Tx>, route: Route<Request>, request: Request) {
     this.policy = route.policy
@@ -131,10 +131,8 @@ class Passage<Tx, Request> implements Guarded<Tx> {
       return this.#told(error)
     }
     if (!isPromise(outcome)) return this.#ended(outcome)
-    return outcome.then(
-      (outcome) => this.#ended(outcome),
-      (error: unknown) => this.#told(error),
-    )
+    // Bound, since two closures and what they see would be kept for as long as the handler runs.
+    return outcome.then(this.#ended.bind(this), this.#told.bind(this))
   }
 
   handler(work: Work<Tx>, stored: string | undefined): Awaitable<unknown> {
@@ -152,6 +150,7 @@ class Passage<Tx, Request> implements Guarded<Tx> {
 
   #captured(given: Reply): Answer {
     const said = captured(given, this.#route.keepHeaders)
+    this.#said ??= []
     this.#said.push(said)
     return said.answer
   }
@@ -197,7 +196,7 @@ class Passage<Tx, Request> implements Guarded<Tx> {
   #answered({ answer, replayed, expiresAt }: Answered): Awaitable<Handled<Tx>> {
     // Nobody sent a key that was minted, so nobody is told how long it lives.
     const until = this.minted ? undefined : expiresAt
-    const whole = this.#said.find((said) => said.answer.headers === answer.headers)?.reply
+    const whole = this.#said?.find((said) => said.answer.headers === answer.headers)?.reply
     if (whole !== undefined) return this.#reply(wholeReply(whole, until))
     if (answer.kind === 'withheld') return this.#reply(withheldReply(answer, this.#route.profile))
     return replayed ? this.#replayed(answer, until) : this.#reply(storedReply(answer, [], until))

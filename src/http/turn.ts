@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks'
-import { type Awaitable, isPromise } from '../kernel/awaitable.js'
+import type { Awaitable } from '../kernel/awaitable.js'
 import { atEndOfTurn, systemClock } from '../kernel/clock.js'
 import { limits } from '../kernel/limits.js'
 
@@ -31,10 +31,8 @@ class Waiting extends AsyncResource {
 
   run(): void {
     try {
-      const came = this.runInAsyncScope(this.#step)
-      // To resolve a promise with another takes two more turns of the queue than this.
-      if (isPromise(came)) came.then(this.#resolve, this.#reject)
-      else this.#resolve(came)
+      // What is still to come is left to the promise itself: who waits for it through closures keeps these meanwhile.
+      this.#resolve(this.runInAsyncScope(this.#step))
     } catch (error) {
       this.#reject(error)
     }

@@ -27,3 +27,10 @@ export function attempted<T, R>(step: () => Awaitable<T>, onError: (error: unkno
     return onError(error)
   }
 }
+
+/** A promise that has failed, to settle another one with. That one may have been settled before, and then nobody hears of it. */
+export function failed(error: unknown): Promise<never> {
+  const promise = Promise.reject(error)
+  promise.catch(() => undefined)
+  return promise
+}

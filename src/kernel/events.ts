@@ -79,8 +79,13 @@ export interface Events {
     readonly unconfirmed: number
     readonly doubled: number
   }
-  /** A worker has made a pass; `did` counts what it did, and is empty when there was nothing to do. */
-  worker_passed: { readonly worker: string; readonly did: Readonly<Record<string, number>>; readonly tookMs: number }
+  /** A worker has made a pass; `did` counts what it did, `paused` names whose providers did not answer and are left alone. */
+  worker_passed: {
+    readonly worker: string
+    readonly did: Readonly<Record<string, number>>
+    readonly paused?: readonly { readonly of: string; readonly forMs: number }[]
+    readonly tookMs: number
+  }
   /** A worker failed at what it does; it goes on after a pause. */
   worker_failed: { readonly worker: string; readonly errorCode: string }
   /** A reservation was taken back, because nothing had run. */

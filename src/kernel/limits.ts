@@ -68,6 +68,8 @@ export const limits = {
   together: 128,
   /** And no others once they took so long: what is quick is not to wait for what is not. */
   togetherMs: 5,
+  /** The end of the year 9999: a later time has no text of the usual length, and not every database has it. */
+  latestAt: 253_402_300_799_999,
   /** Stripe's bound; fits every client seen so far. */
   keyLength: 255,
   /** The id of an event at its provider: as long as a key, and no provider seen so far comes near. */
@@ -361,8 +363,12 @@ export const adminBounds = {
   page: 50,
   /** And at most: whoever wants more pages on. */
   largestPage: 500,
+  /** Pages that the command line goes through by itself for one that is full: a million records, in some ten seconds. */
+  pagesLookedAt: 200,
   /** Effects of a record whose entries in the audit log are in its story: few records have as many. */
   storyEffects: 20,
+  /** Tenants that a page of effects goes through, for who may look at some: each is a question of about a millisecond. */
+  tenantsAsked: 20,
   /** Keys of a tenant that are counted for somebody who looks: a quick count, and a lower bound beyond it. */
   countedKeys: 10_000,
   /** Events that a listener may be behind; what comes then is not sent, and counted. */
@@ -371,6 +377,8 @@ export const adminBounds = {
   streams: 16,
   /** How often a listener hears that nothing has happened: proxies close what is silent for a minute. */
   heartbeatMs: 15 * second,
+  /** When a listener whose stream has ended comes back: soon, and not at once, as all of them do it together. */
+  streamRetryMs: 2 * second,
   /** The longest body of a write: an answer that somebody settles with is the most of it. */
   bodyBytes: 2 * 1024 * 1024,
   /** How long an answer to a write is kept, for whoever sends it again. */

@@ -184,6 +184,14 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       }
       return { keys, bytes }
     },
+    async reapable(atMost) {
+      const most = boundedLimit(atMost, telemetryBounds.countedRows)
+      const now = clock.now()
+      const nexts = [...records.values()].map((record) => transitions.reap(record, now))
+      const deleted = nexts.filter((next) => next === 'deleted').length
+      const buried = nexts.filter((next) => next !== undefined).length - deleted
+      return { buried: Math.min(buried, most), deleted: Math.min(deleted, most) }
+    },
     async measure(atMost) {
       const most = boundedLimit(atMost, telemetryBounds.countedRows)
       const now = clock.now()

@@ -1,5 +1,5 @@
 import type { Scope } from '../engine/scope.js'
-import { tenantOf } from '../engine/tenant.js'
+import { adminTenant, tenantOf } from '../engine/tenant.js'
 import type { Clock } from '../kernel/clock.js'
 import { telemetryBounds } from '../kernel/limits.js'
 
@@ -97,7 +97,7 @@ export function tenantWatch(clock: Pick<Clock, 'elapsed'>): TenantWatch {
       const window = windowNow()
       const tenants = inOrder
         .map((watched) => ({ tenant: watched.tenant, ...ratesOf(watched, window) }))
-        .filter(({ requests }) => requests > 0)
+        .filter(({ tenant, requests }) => requests > 0 && tenant !== adminTenant)
         .sort((a, b) => b.requests - a.requests)
       return { windowMs, tenants, all: ratesOf(everybody, window) }
     },

@@ -60,6 +60,7 @@ export function effectReconcilerService<Tx>(host: WorkersHost<Tx>, options: Work
       return {
         did: did({ landed, not_landed: notLanded, put_off: postponed, left_to_operator: unresolved }),
         left: looked >= effectBounds.doubts ? 'more' : 'nothing',
+        paused: reconciler.paused(),
       }
     },
   })

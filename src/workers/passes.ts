@@ -1,3 +1,4 @@
+import type { Paused } from '../effects/outages.js'
 import { codeOf } from '../engine/name.js'
 import { backoffMs } from '../kernel/backoff.js'
 import type { Chance } from '../kernel/chance.js'
@@ -14,6 +15,8 @@ export type Did = Readonly<Record<string, number>>
 export interface Pass {
   readonly did: Did
   readonly left: 'nothing' | 'more'
+  /** Of a worker that asks providers: those that did not answer and are left alone. */
+  readonly paused?: readonly Paused[]
 }
 
 /** The last that is known of a worker. Times are those of this process's clock. */
@@ -58,7 +61,13 @@ export function passes(name: string, { clock, chance, events, log }: PassesHost)
         const at = clock.now()
         const lastWorkAt = Object.keys(pass.did).length > 0 ? at : last.lastWorkAt
         last = { lastPassAt: at, lastDid: pass.did, lastWorkAt, lastError: undefined }
-        events.emit('worker_passed', () => ({ worker: name, did: pass.did, tookMs: clock.elapsed() - startedAt }))
+        const { did, paused = [] } = pass
+        events.emit('worker_passed', () => ({
+          worker: name,
+          did,
+          ...(paused.length > 0 && { paused }),
+          tookMs: clock.elapsed() - startedAt,
+        }))
         return pass
       } catch (error) {
         const code = codeOf(error)

@@ -31,6 +31,7 @@ export function reconciler<Tx>(host: WorkersHost<Tx>, options: WorkerOptions = {
       return {
         did: did({ settled, put_off: putOff, outage, left_to_operator: count('left_to_operator') }),
         left: reconciled.length === batch ? 'more' : 'nothing',
+        paused: silent.all(),
       }
     },
   })

@@ -62,7 +62,15 @@ test('evidence that nothing was created lets the next request run [S2-117]', asy
   const why = 'the provider knows no payment under this key'
   expect(await settled({ kind: 'not_landed' }, why)).toBe(true)
   expect(file.row('k')).toMatchObject({ status: 'failed_retryable', recovery_point: 'started' })
-  expect(JSON.parse(String(file.row('k').evidence))).toEqual([{ says: 'not_landed', by: 'reconciler', why, at: noon }])
+  expect(JSON.parse(String(file.row('k').evidence))).toEqual([
+    {
+      says: 'not_landed',
+      by: 'reconciler',
+      why,
+      at: noon,
+      doubt: { errorCode: 'no reply', at: noon, fence: 1, looks: 0 },
+    },
+  ])
   const policy = node.hapax.policy({ name: 'payments.create' })
   const retry = node.hapax.run({ scope: 'acme', key: 'k', input: 1, policy }, async () => 'charged')
   expect(await retry).toMatchObject({ value: 'charged', replayed: false })

@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { engine } from 'hapax'
-import { type AdminApiOptions, adminApi, everything } from 'hapax/admin'
+import { type AdminApiOptions, adminApi, everything, type Operator } from 'hapax/admin'
 import { memoryStore } from 'hapax/memory'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { manualClock } from '../support/manual-clock.js'
@@ -85,12 +85,24 @@ test('nobody sees another tenant by a filter, a cursor, a count or a story', asy
   expect((await items(`tenant=acme&key_prefix=a-&limit=2&after=${page.next}`)).items).toMatchObject([{ scope: 'acme' }])
   for (const query of ['', 'key=a-1', 'key_prefix=a', 'scope=globex', 'state=unknown', 'tenant=globex', 'tenant='])
     expect((await ask(`/records?${query}`)).status, query).toBeGreaterThanOrEqual(400)
-  const other = ['/records/story?scope=globex&key=a-1', '/tenants', '/tenants?tenant=globex', '/effects', '/stats']
-  for (const path of [...other, '/dead-letters', '/audit', '/audit?scope=globex&key=d', '/audit/verify'])
+  const other = [
+    '/records/story?scope=globex&key=a-1',
+    '/tenants',
+    '/tenants?tenant=globex',
+    '/effects?tenant=globex',
+    '/stats',
+  ]
+  for (const path of [...other, '/dead-letters?tenant=globex', '/audit', '/audit?scope=globex&key=d', '/audit/verify'])
     expect(await ask(path), path).toMatchObject({ status: 403, json: { code: 'forbidden' } })
   expect(await ask('/reconcile', { reason: 'a test' })).toMatchObject({ status: 403 })
   const looked = await ask('/records/reconcile', { scope: 'acme', key: 'd', reason: 'a test' })
   expect(Object.values(looked.json.came as object)).toEqual([1])
+})
+
+test('a right that is a text, and no list of tenants, is none', async () => {
+  const may = { read: 'acme' } as unknown as Operator['may']
+  const { ask } = await site({ authorize: () => ({ who: 'ann', may }) })
+  for (const tenant of ['acme', 'ac']) expect((await ask(`/records?tenant=${tenant}`)).status).toBe(403)
 })
 
 test('a permission in no tenant is none, and who has lost one is not told what came of it before', async () => {
@@ -104,6 +116,36 @@ test('a permission in no tenant is none, and who has lost one is not told what c
   expect(await purge()).toMatchObject({ status: 403, json: { code: 'forbidden' } })
   for (const path of ['/records?tenant=acme', '/routes', '/workers', '/health', '/events'])
     expect((await ask(path)).status, path).toBe(403)
+})
+
+test('who has lost a right in one tenant is not told what came of it there, though he has it in another', async () => {
+  let may: Operator['may'] = everything
+  const { ask, answered, doubtful } = await site({ authorize: () => ({ who: 'ann', may }) })
+  await answered('acme', 'k')
+  await doubtful('acme', 'd')
+  await doubtful('acme', 'e')
+  const reason = 'a test'
+  const answer = { status: 201, body: 'paid' }
+  const writes = {
+    '/records/purge': { scope: 'acme', key: 'k', reason },
+    '/records/settle': { scope: 'acme', key: 'd', says: 'completed', evidence: 'seen', answer, reason },
+    '/records/reconcile': { scope: 'acme', key: 'e', reason },
+    '/reconcile': { reason },
+  }
+  const send = (path: string) => ask(path, writes[path as keyof typeof writes], { 'idempotency-key': path })
+  const came = new Map<string, object>()
+  for (const path of Object.keys(writes)) {
+    const first = await send(path)
+    expect(first.status, path).toBe(200)
+    came.set(path, first.json)
+  }
+  may = { purge: ['globex'], settle: ['globex'], reconcile: ['globex'] }
+  for (const path of Object.keys(writes))
+    expect(await send(path), path).toMatchObject({ status: 403, json: { code: 'replay_forbidden' } })
+  may = { purge: ['acme'], settle: ['acme'], reconcile: ['acme'] }
+  for (const [path, json] of came)
+    if (path === '/reconcile') expect((await send(path)).status).toBe(403)
+    else expect((await send(path)).json, path).toEqual(json)
 })
 
 test('a body is read up to its bound, and listeners are let in up to theirs', async () => {
@@ -131,6 +173,34 @@ test('a body is read up to its bound, and listeners are let in up to theirs', as
   leaving.abort()
   const again = await listen()
   expect(again.status).toBe(200)
+})
+
+test('a mode that there is not is refused when the API is made', () => {
+  const hapax = engine({ store: memoryStore(), log: () => {} })
+  for (const mode of ['readonly', 'read_only', 'READ-ONLY', '', null])
+    expect(() => adminApi({ hapax, authorize: () => ann, mode: mode as 'read-only' }), String(mode)).toThrow(
+      /read-write, read-only/,
+    )
+})
+
+test('half of a pair, an unknown name and one that is there twice are refused, and never passed over', async () => {
+  const { ask, answered } = await site()
+  await answered('acme', 'k')
+  const paths = [
+    '/audit?scope=nobody',
+    '/audit?key=k',
+    '/audit/verify?sequence=1',
+    '/audit/verify?hash=ab',
+    '/audit?keys=k',
+    '/audit/verify?anchor=1',
+    '/records?tenant=acme&tenant=globex',
+    ...['/stats', '/routes', '/workers', '/health', '/events', '/openapi.json'].map((path) => `${path}?tenant=acme`),
+  ]
+  for (const path of paths) expect(await ask(path), path).toMatchObject({ status: 400, json: { code: 'invalid' } })
+  const purge = { scope: 'acme', key: 'k', reason: 'a test' }
+  for (const path of ['/records/purge?dry_run=1', '/dead-letters/preview?kind=a'])
+    expect(await ask(path, purge), path).toMatchObject({ status: 400, json: { code: 'invalid' } })
+  expect((await ask('/records?key=k')).json.items).toMatchObject([{ state: 'completed' }])
 })
 
 describe('a write', () => {
@@ -228,11 +298,11 @@ test('events are streamed, those of other tenants are not, and a listener that g
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
   const next = async () => new TextDecoder().decode((await reader.read()).value)
-  expect(await next()).toBe(': listening\n\n')
+  expect(await next()).toBe('retry: 2000\n: listening\n\n')
   await answered('globex', 'k')
   await answered('acme', 'k')
   const heard = await next()
-  expect(heard).toMatch(/^event: reserved\ndata: \{"at":.*"scope":"acme"/)
+  expect(heard).toMatch(/^id: \w+\.1\nevent: reserved\ndata: \{"at":.*"scope":"acme"/)
   expect(heard).not.toContain('"k"')
   expect(hapax.events.hears('compared_as_bytes')).toBe(true)
   leaving.abort()
@@ -248,9 +318,36 @@ test('a listener that is too slow is told how much it has missed', async () => {
   const seen: string[] = []
   for (let count = 0; count < 256; count++) seen.push(new TextDecoder().decode((await reader.read()).value))
   hapax.events.emit('reaped', () => ({ buried: 1, deleted: 1 }))
-  expect(new TextDecoder().decode((await reader.read()).value)).toMatch(/^event: missed\ndata: \{"events":14[45]\}/)
+  expect(new TextDecoder().decode((await reader.read()).value)).toMatch(
+    /^id: \w+\.\d+\nevent: missed\ndata: \{"events":14[45]\}/,
+  )
   await reader.cancel()
   expect(hapax.events.hears('reaped')).toBe(false)
+})
+
+test('a listener that comes back is told that it has missed something, since its last event', async () => {
+  const { api } = await site()
+  const response = await api(new Request('http://admin/events', { headers: { 'last-event-id': 'abc.7' } }))
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  await reader.read()
+  const told = new TextDecoder().decode((await reader.read()).value)
+  expect(told).toMatch(/^id: \w+\.1\nevent: missed\ndata: \{"since":"abc\.7"\}\n\n$/)
+  await reader.cancel()
+})
+
+test('a write may be as long as the API says: an answer that is kept whole, however JSON spells it', async () => {
+  const { ask, doubtful, answered } = await site()
+  await doubtful('acme', 'd')
+  const word = { scope: 'acme', key: 'd', says: 'completed', evidence: 'seen', reason: 'asked' }
+  const answer = (body: string) => ({ status: 200, headers: { 'content-type': 'application/json' }, body })
+  const long = JSON.stringify('"'.repeat(450_000))
+  const settled = await ask('/records/settle', { ...word, answer: answer(long) })
+  expect(JSON.stringify({ ...word, answer: answer(long) }).length).toBeGreaterThan(1024 * 1024)
+  expect(settled.status).toBe(200)
+  expect((await answered('acme', 'd')).value).toHaveLength(450_000)
+  expect(await ask('/records/settle', { ...word, answer: answer('x'.repeat(2 * 1024 * 1024)) })).toMatchObject({
+    status: 413,
+  })
 })
 
 test('it describes itself, in valid OpenAPI', async () => {

@@ -67,8 +67,137 @@ test.each([
   expect(await routesOf(app)).toMatchObject([
     { method: 'POST', path: '/payments', verdict: 'guarded' },
     { method: 'POST', path: '/refunds', verdict: 'gap' },
-    { method: 'PATCH', path: '…/orders', verdict: 'gap' },
+    { method: 'PATCH', path: '/v1/orders', verdict: 'gap' },
   ])
+})
+
+const answer = (_request: unknown, response: { json(body: object): void }) => response.json({})
+
+/** Where routers are mounted, in each version, and where that leads. */
+const mounts = [
+  ['5', express, '/', ['/orders']],
+  ['5', express, '/v1', ['/v1/orders']],
+  ['5', express, '/v1/', ['/v1/orders']],
+  ['5', express, '/a.b~c $d', ['/a.b~c $d/orders']],
+  ['5', express, '/users/:id', ['/users/:id/orders']],
+  ['5', express, '/users/:b/of/:a', ['/users/:b/of/:a/orders']],
+  ['5', express, '/:a-:b', ['/:a-:b/orders']],
+  ['5', express, '/files/*rest', ['/files/*rest/orders']],
+  ['5', express, '/x{/:y}', ['/x/:y/orders', '/x/orders']],
+  ['5', express, ['/a', '/b'], ['/a/orders', '/b/orders']],
+  ['5', express, /^\/v\d/, ['…/orders']],
+  ['4', express4, '/', ['/orders']],
+  ['4', express4, '/v1', ['/v1/orders']],
+  ['4', express4, '/v1.0/', ['/v1.0/orders']],
+  ['4', express4, '/users/:id', ['/users/:id/orders']],
+  ['4', express4, '/:a-:b', ['/:a-:b/orders']],
+  ['4', express4, '/:id(\\d+)', ['/:id/orders']],
+  ['4', express4, '/files/*', ['/files/*/orders']],
+  ['4', express4, ['/a', '/b'], ['/a/orders', '/b/orders']],
+  ['4', express4, '/a(b)?c', ['…/orders']],
+  ['4', express4, /^\/v\d/, ['…/orders']],
+] as const
+
+test.each(mounts)('Express %s: what is mounted is shown where it is', async (_, framework, mount, paths) => {
+  const app = framework()
+  const router = framework.Router()
+  router.post('/orders', answer as never)
+  const outer = framework.Router()
+  outer.use(mount as string, router)
+  app.use('/api', outer)
+  const routes = await routesOf(app)
+  expect(routes.map(({ path }) => path)).toEqual(paths.map((path) => `/api${path}`))
+  const isKnown = !paths.some((path) => path.startsWith('…'))
+  for (const { note } of routes)
+    expect(note).toEqual(isKnown ? undefined : expect.stringContaining('mount it at a path'))
+  expect(RegExp.prototype.exec.toString()).toContain('[native code]')
+})
+
+test.each([
+  ['5', express],
+  ['4', express4],
+])('Express %s: what guards a path guards the routers behind it, and those before it not', async (_, framework) => {
+  const app = framework()
+  const routerOf = () => {
+    const router = framework.Router()
+    router.post('/', answer as never)
+    return router
+  }
+  app.use('/early/payments', routerOf())
+  app.use(
+    '/v1/payments',
+    guardExpress(hapax, options, (_request, _response, next) => next()),
+  )
+  const v1 = framework.Router()
+  v1.use('/payments', routerOf())
+  v1.use('/refunds', routerOf())
+  app.use('/v1', v1)
+  expect(await routesOf(app)).toMatchObject([
+    { path: '/early/payments', verdict: 'gap' },
+    { path: '/v1/payments', verdict: 'guarded', by: 'payments.create' },
+    { path: '/v1/refunds', verdict: 'gap' },
+  ])
+})
+
+test.each([
+  ['5', express],
+  ['4', express4],
+])('Express %s: an application within another is a gap that says what to do', async (_, framework) => {
+  const app = framework()
+  const inner = framework()
+  inner.post('/orders', answer as never)
+  app.use('/shop', inner)
+  expect(await routesOf(app)).toEqual([
+    { method: 'POST', path: '/shop/*', verdict: 'gap', note: expect.stringContaining('by itself') },
+  ])
+  expect(await routesOf(app, { exempt: ['POST /shop/*'] })).toMatchObject([{ verdict: 'exempt' }])
+})
+
+const passing = (_request: unknown, _response: unknown, next: () => void) => next()
+const guarding = () => guardExpress(hapax, options, (_request, response) => void response.json({}))
+
+test.each([
+  ['5', express],
+  ['4', express4],
+])('Express %s: a guard for one method of a route guards no other', async (_, framework) => {
+  const app = framework()
+  app
+    .route('/charges')
+    .post(answer as never)
+    .patch(passing as never, guarding())
+  app
+    .route('/refunds')
+    .all(guardExpress(hapax, options, (_request, _response, next) => next()))
+    .post(answer as never)
+  expect((await routesOf(app)).map(({ method, path, verdict }) => `${method} ${path} ${verdict}`)).toEqual([
+    'POST /charges gap',
+    'PATCH /charges guarded',
+    'POST /refunds guarded',
+    'PATCH /refunds guarded',
+    'PUT /refunds idempotent',
+    'DELETE /refunds idempotent',
+  ])
+})
+
+test.each([
+  ['5', express],
+  ['4', express4],
+])('Express %s: a guard behind what answers guards nothing, and one behind what goes on does', async (_, framework) => {
+  const app = framework()
+  app.post('/late', answer as never, guarding())
+  app.post('/checked', passing as never, guarding())
+  expect(await routesOf(app)).toEqual([
+    { method: 'POST', path: '/late', verdict: 'gap', note: expect.stringContaining('put the guard first') },
+    { method: 'POST', path: '/checked', verdict: 'guarded', by: 'payments.create' },
+  ])
+})
+
+test('Fastify: a guard for one method of a path guards no other', async () => {
+  const app = fastify()
+  app.post('/charges', handler)
+  app.patch('/charges', guardFastify(hapax, options, { handler }))
+  const found = (await routesOf(app)).map(({ method, verdict }) => `${method} ${verdict}`)
+  expect(found.sort()).toEqual(['PATCH guarded', 'POST gap'])
 })
 
 test('of an OpenAPI document, by the header that they take', async () => {
@@ -84,6 +213,30 @@ test('of an OpenAPI document, by the header that they take', async () => {
   expect(await routesOf(document)).toMatchObject([
     { path: '/payments', verdict: 'guarded', by: 'pay' },
     { path: '/refunds', verdict: 'gap' },
+  ])
+})
+
+test('of an OpenAPI document whose paths stand elsewhere, and take the key together', async () => {
+  const key = { in: 'header', name: 'Idempotency-Key' }
+  const document = {
+    openapi: '3.1.0',
+    paths: {
+      '/payments': { $ref: '#/components/pathItems/pay~1ments' },
+      '/refunds': { parameters: [key], post: {}, patch: {} },
+      '/logins': { post: { 'x-idempotency': false } },
+      '/orders': { $ref: 'orders.json#/paths/~1orders' },
+      '/around': { $ref: '#/paths/~1around' },
+    },
+    components: { pathItems: { 'pay/ments': { post: { operationId: 'pay' } } } },
+  }
+  const isBundled = expect.stringContaining('bundle')
+  expect(await routesOf(document)).toEqual([
+    { method: 'POST', path: '/payments', verdict: 'gap' },
+    { method: 'POST', path: '/refunds', verdict: 'guarded', by: 'POST /refunds' },
+    { method: 'PATCH', path: '/refunds', verdict: 'guarded', by: 'PATCH /refunds' },
+    { method: 'POST', path: '/logins', verdict: 'gap' },
+    { method: 'POST', path: '/orders', verdict: 'gap', note: isBundled },
+    { method: 'POST', path: '/around', verdict: 'gap', note: isBundled },
   ])
 })
 

@@ -80,7 +80,7 @@ async function shows({ run, states, directory }: Awaited<ReturnType<typeof appli
 
   const shown = run('redrive', './hapax.mjs', '--kind', 'receipt.send', '--why', 'try')
   expect(shown).toMatchObject({
-    code: 0,
+    code: 4,
     stdout: expect.stringMatching(/2 can be redriven\.\n$/),
   })
   expect(await states()).toEqual(['dead', 'dead', 'dead', 'dead'])

@@ -57,6 +57,25 @@ test('of Hono, with applications in it, and what takes every method', async () =
   expect(await retry.text()).toBe(await first.text())
 })
 
+test('of Hono, a guard behind what answers guards nothing', async () => {
+  const app = new Hono()
+  const payments = guardFetch(hapax, options, async () => Response.json({}))
+  app.post('/late', (c) => c.json({}))
+  app.post(
+    '/late',
+    guardedBy(payments, (c: Context) => payments(c.req.raw)),
+  )
+  app.post(
+    '/checked',
+    async (_, next) => next(),
+    guardedBy(payments, (c: Context) => payments(c.req.raw)),
+  )
+  expect(await routesOf(app)).toMatchObject([
+    { path: '/late', verdict: 'gap', note: expect.stringContaining('put the guard first') },
+    { path: '/checked', verdict: 'guarded' },
+  ])
+})
+
 /** Decorators, as a compiler would have applied them. */
 class Payments {
   static runs = 0
@@ -165,4 +184,19 @@ test.each(Object.entries(apps))('hapax routes exits 1 on a gap of an application
   const gap = run()
   expect(gap).toMatchObject({ status: 1, stdout: expect.stringMatching(/POST +\/refunds +gap\s+1 gap\.\n$/) })
   expect(run('--exempt', 'POST /refunds')).toMatchObject({ status: 0, stdout: expect.stringContaining('No gap.') })
+})
+
+test('hapax routes says of a document in YAML how to convert it', () => {
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [join(root, 'dist/cli/main.js'), 'routes', 'api/openapi.yml'],
+    {
+      encoding: 'utf8',
+      timeout: 60_000,
+    },
+  )
+  expect(status).toBe(2)
+  expect(stderr).toBe(
+    'hapax: api/openapi.yml is YAML, and only JSON is read. Convert it: npx js-yaml api/openapi.yml > api/openapi.json\n',
+  )
 })

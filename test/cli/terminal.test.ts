@@ -53,12 +53,25 @@ test('into a pipe goes no escape and no question, and nothing is changed without
     ['unknown', 'list', path],
     ['stats', path],
     ['audit', 'verify', path],
-    ['purge', path, 'acme', 'k', '--why', 'a test'],
   ]
-  for (const command of commands) {
+  const asking = [
+    ['purge', path, 'acme', 'k', '--why', 'a test'],
+    ['unknown', 'settle', path, 'acme', 'd', '--not-landed', '--evidence', 'a test', '--why', 'a test'],
+    ['reap', path],
+  ]
+  for (const command of [...commands, ...asking]) {
     const { stdout, stderr, status } = hapax(...command)
-    expect(status, command.join(' ')).toBe(0)
+    expect(status, command.join(' ')).toBe(asking.includes(command) ? 4 : 0)
     for (const mark of ['\x1b', '\r', '[y/N]']) expect(`${stdout}${stderr}`, command.join(' ')).not.toContain(mark)
+  }
+  for (const command of asking) {
+    const { stdout, stderr, status } = hapax(...command, '--json')
+    expect({ stderr, status }).toEqual({ stderr: 'hapax: nothing was changed: add --yes to do it\n', status: 4 })
+    const about =
+      command[0] === 'reap'
+        ? { reapable: { buried: 0, deleted: 0 } }
+        : { record: { scope: 'acme' }, sentences: expect.anything() }
+    expect(JSON.parse(stdout), command.join(' ')).toMatchObject({ changed: false, ...about })
   }
   expect(JSON.parse(hapax('keys', 'find', path, '--key', 'k', '--json').stdout).items).toMatchObject([
     { state: 'completed' },

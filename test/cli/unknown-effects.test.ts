@@ -97,7 +97,23 @@ function walks(hapax: Awaited<ReturnType<typeof application>>, database: readonl
     /operator:ann did this at .*: settle of effect 2/,
   )
   expect(hapax('work', module, '--once').code).toBe(0)
-  expect(hapax('unknown', 'list', module).stdout).toMatch(/^effect .*\n3 .*mail\.send.*\n$/)
+
+  const look = (...args: readonly string[]) =>
+    hapax('unknown', 'reconcile', ...args, '--why', 'the provider is back', '--as', 'ann', '--yes')
+  expect(look(module, '--effect', '3')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^effect +3 [\s\S]*\n\n1 left to operator\n$/),
+  })
+  expect(JSON.parse(look(module, '--effect', '3', '--json').stdout)).toEqual({
+    changed: true,
+    came: { left_to_operator: 1 },
+  })
+  expect(look(module, '--effect', '2')).toMatchObject({ code: 1, stderr: expect.stringContaining('(not_in_doubt)') })
+  expect(look(module, 'acme', 'k', '--effect', '3')).toMatchObject({ code: 2 })
+  expect(look(...database, '--effect', '3')).toMatchObject({ code: 2 })
+  expect(hapax('audit', 'list', ...database).stdout).toMatch(/operator:ann +reconcile +acme +effect:3/)
+  expect(hapax('unknown', 'list', ...database, '--tenant', 'nobody').stdout).toBe('Nothing is unknown.\n')
+  expect(hapax('unknown', 'list', module, '--tenant', 'acme').stdout).toMatch(/^effect .*\n3 .*mail\.send.*\n$/)
 }
 
 test('doubts about effects are settled by evidence and go on, in a SQLite file', { timeout: 120_000 }, async () => {

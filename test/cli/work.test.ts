@@ -44,6 +44,28 @@ test('hapax work lets an operation that runs finish before it ends; a second sig
   expect(await impatient.code()).toBe(1)
 })
 
+test('hapax work --metrics tells Prometheus of every pass, on the loopback alone, and ends cleanly with a scraper connected', async () => {
+  const { directory } = await application()
+  const working = started(['work', './hapax.mjs', '--only', 'sweeper', '--metrics', '0'], directory)
+  const said = await working.says(/hapax serves metrics at (http:\/\/127\.0\.0\.1:\d+\/metrics)\n/)
+  const url = /http:\S+/.exec(said)?.[0] ?? ''
+  const scraped = () => fetch(url).then((response) => response.text())
+  const page = await until(
+    scraped,
+    (text) => /last_pass_timestamp_seconds\{worker="sweeper"\} [1-9]/.test(text),
+    'a pass',
+  )
+  expect(page).toContain('api_idempotency_store_up 1\n')
+  expect((await fetch(new URL('/', url))).status).toBe(404)
+  expect((await fetch(url, { method: 'POST' })).status).toBe(405)
+  expect(hapax(['work', './hapax.mjs', '--metrics', new URL(url).port], directory)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('hapax: The page of --metrics cannot be served. (listen EADDRINUSE'),
+  })
+  working.child.kill('SIGTERM')
+  expect(await working.code()).toBe(0)
+})
+
 test('hapax work --once makes one pass of each and exits 0; of a database, of those that need no code', async () => {
   const { directory } = await application()
   const all = hapax(['work', './hapax.mjs', '--once'], directory)
@@ -62,6 +84,9 @@ test.each([
   [['work', './hapax.mjs', '--only', 'sweeper,', '--once']],
   [['work', './hapax.mjs', '--schema', 'other']],
   [['work', 'a.db', '--schema', 'other']],
+  [['work', './hapax.mjs', '--metrics', 'everywhere']],
+  [['work', './hapax.mjs', '--metrics', '70000']],
+  [['work', './hapax.mjs', '--metrics', '9464', '--once']],
   [['work', './missing.mjs']],
   [['work', './empty.mjs']],
   [['unknown', 'reconcile', 'a.db', '--why', 'x']],

@@ -215,6 +215,11 @@ export const plantedFaults: readonly PlantedFault[] = [
     plant: (store, time) => ({ usage: (tenant, atMost) => atTime(time, 0, () => store.usage(tenant, atMost)) }),
   },
   {
+    fault: 'reaps what it was only to count',
+    caughtBy: 'what a reaping would take is counted up to a bound, and not taken by that',
+    plant: (store) => ({ reapable: (atMost) => store.reap(atMost) }),
+  },
+  {
     fault: 'counts further than it was told',
     caughtBy: 'no more keys are looked for than asked, over all scopes together',
     plant: (store) => ({ usage: (tenant, atMost) => store.usage(tenant, 2 * atMost) }),

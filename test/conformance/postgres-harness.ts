@@ -17,6 +17,7 @@ export interface Way<Tx> {
   readonly url: string
   readonly connection: NonNullable<PostgresStoreOptions<pg.Pool>['connection']>
   readonly rowSecurity?: RowSecurity
+  readonly batching?: 'on' | 'off'
 }
 
 /** A migrated schema, and what an application has in it. */
@@ -53,7 +54,7 @@ type Left = 'in order' | 'cut'
 
 async function benchOn<Tx>(
   { fresh, rides, role }: Ground,
-  { library, url, connection, rowSecurity = 'off' }: Way<Tx>,
+  { library, url, connection, rowSecurity = 'off', batching = 'on' }: Way<Tx>,
   leave: (how: Left) => Promise<void>,
 ): Promise<StoreBench<Tx>> {
   const { schema, setTime } = fresh
@@ -62,7 +63,7 @@ async function benchOn<Tx>(
   return {
     async open() {
       const wire = await postgresWire(role === undefined ? url : asRole(url, role))
-      const node = library.connect(wire.url, { schema, connection, rowSecurity, statementTimeout: '20s' })
+      const node = library.connect(wire.url, { schema, connection, rowSecurity, batching, statementTimeout: '20s' })
       await node.store.open()
       nodes.set(node.store, { wire, node })
       return node.store

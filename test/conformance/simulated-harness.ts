@@ -11,7 +11,11 @@ import { newProcess, type Process } from '../simulation/world/process.js'
 export const simulatedHarness = harness('simulated', 'off')
 
 /** The same where statements travel in groups. */
-export const simulatedGroupsHarness = harness('simulated, with group commit', { lanes: 1, patienceMs: 5_000 })
+export const simulatedGroupsHarness = harness('simulated, with group commit', {
+  lanes: 1,
+  patienceMs: 5_000,
+  gather: (send) => send(),
+})
 
 function harness(name: string, batching: 'off' | BatchingOptions): StoreHarness<SimulatedTx> {
   return {

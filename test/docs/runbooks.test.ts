@@ -4,15 +4,14 @@ import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { type Engine, type Operation, workOnce } from 'hapax'
-import { type AdminApi, adminApi, everything } from 'hapax/admin'
+import { adminApi, everything } from 'hapax/admin'
 import type { SqliteTransaction } from 'hapax/sqlite'
 import { telemetry } from 'hapax/telemetry'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pinSqliteClock } from '../../dist/stores/sqlite/testing.js'
-import { listening } from '../support/http-serving.js'
+import { servingAdmin } from '../support/admin-serving.js'
 import { bounded, until } from '../support/waiting.js'
 
 /**
@@ -100,7 +99,7 @@ async function started(): Promise<Application> {
     authorize: () => ({ who: 'ann', may: everything }),
     rates: watch.tenants,
   })
-  const served = await serving(api)
+  const served = await servingAdmin(api)
   writeFileSync(
     join(place, 'npx'),
     `#!/bin/sh\nshift\nexec '${process.execPath}' '${root}dist/cli/main.js' "$@" $YES\n`,
@@ -114,12 +113,15 @@ async function started(): Promise<Application> {
   }
   return {
     async run(command) {
-      const named = command.replaceAll(/471([123])/g, (_, which) => String(dead[which - 1]?.id))
-      const asks = /npx hapax (dead (redrive|discard)|unknown (settle|reconcile)|purge) /.test(command)
+      const named = command
+        .replaceAll(/471([123])/g, (_, which) => String(dead[which - 1]?.id))
+        // Whichever port is free: others may run these tests at the same time.
+        .replace('--metrics 9464', '--metrics 0')
+      const asks = /npx hapax (dead (redrive|discard)|unknown (settle|reconcile)|purge|reap) /.test(command)
       const child = spawn('sh', ['-c', `exec ${named}`], { cwd: place, env: { ...env, YES: asks ? '--yes' : '' } })
       const { printed, ended } = output(child)
       // What goes on until it is stopped has something to show before.
-      if (/^npx hapax (keys tail .*|work "\$ENGINE")$/.test(command.replace(/\s*#.*$/, ''))) {
+      if (/^npx hapax (keys tail .*|work "\$ENGINE"( --metrics 9464)?)$/.test(command.replace(/\s*#.*$/, ''))) {
         await until(
           () => perform(`order-${randomUUID()}`).catch(() => printed.stdout),
           () => printed.stdout !== '',
@@ -174,24 +176,4 @@ function output(child: ChildProcess) {
       printed[stream] += chunk
     })
   return { printed, ended: once(child, 'close').then(([code]) => code as number | null) }
-}
-
-/** An API of `fetch` on a port of the loopback. */
-async function serving(api: AdminApi): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const { port, close } = await listening(async (incoming, outgoing) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of incoming) chunks.push(chunk)
-    const body = Buffer.concat(chunks)
-    const { method = 'GET', headers } = incoming
-    const request = new Request(`http://127.0.0.1${incoming.url}`, {
-      method,
-      headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
-      ...(body.length > 0 && { body }),
-    })
-    const response = await api(request)
-    outgoing.writeHead(response.status, Object.fromEntries(response.headers))
-    if (response.body === null) outgoing.end()
-    else Readable.fromWeb(response.body as never).pipe(outgoing)
-  })
-  return { url: `http://127.0.0.1:${port}/admin`, close }
 }

@@ -313,6 +313,15 @@ describe('what a process keeps', () => {
     )
   })
 
+  test('has every byte that it was given, and none that lay beside them', () => {
+    const recent = recentReplays(manualClock(), 10_000)
+    const body = Buffer.from(Uint8Array.from({ length: 256 }, (_, byte) => byte))
+    const kept = replay('k')
+    recent.keep({ ...kept, answer: { kind: 'kept', status: 200, headers: [], body: body.subarray(1) } }, 1_000)
+    const found = recent.find(name('k'))?.replay.answer
+    expect(found?.kind === 'kept' && body.subarray(1).equals(found.body)).toBe(true)
+  })
+
   test('is not overwritten by an earlier generation that comes late', () => {
     const recent = recentReplays(manualClock(), 10_000)
     recent.keep(replay('k', 2), 1_000)

@@ -197,7 +197,13 @@ describe('expiry', () => {
 })
 
 describe('evidence', () => {
-  const doubted = reservedAt(0, { state: 'unknown', reconcileAfter: 5, errorCode: 'timeout' })
+  const doubted = reservedAt(0, {
+    state: 'unknown',
+    reconcileAfter: 5,
+    errorCode: 'timeout',
+    doubtedAt: 3,
+    looks: 2,
+  })
   const evidence = { by: 'operator:ada', why: 'the bank called' }
 
   test('about nothing settles nothing', () => {
@@ -214,7 +220,9 @@ describe('evidence', () => {
       errorCode: undefined,
       reconcileAfter: 9,
       doubtedAt: undefined,
-      evidence: [{ ...evidence, says: 'not_landed', at: 9 }],
+      evidence: [
+        { ...evidence, says: 'not_landed', at: 9, doubt: { errorCode: 'timeout', at: 3, fence: 1, looks: 2 } },
+      ],
       expiresAt: 1_009,
     })
   })

@@ -71,9 +71,12 @@ test('by the command line: a payment that timed out is found, explained, settled
   const settle = ['unknown', 'settle', where, 'acme', key, ...grounds]
   const bare = hapax(...settle, '--landed', '--yes')
   expect(bare).toMatchObject({ code: 1, stderr: expect.stringContaining('(result_missing)') })
+  const unusable = hapax(...settle, '--landed', '--result', JSON.stringify({ id: charge }), '--yes')
+  expect(unusable).toMatchObject({ code: 1, stderr: expect.stringContaining('(result_unusable)') })
+  // As docs/guides/admin.md shows it.
   const result = JSON.stringify({ status: 'succeeded', id: charge })
   const asked = hapax(...settle, '--landed', '--result', result)
-  expect(asked).toMatchObject({ code: 0, stderr: 'hapax: nothing was changed: add --yes to do it\n' })
+  expect(asked).toMatchObject({ code: 4, stderr: 'hapax: nothing was changed: add --yes to do it\n' })
   expect(await stateOf(sandbox, key)).toBe('unknown')
   const settled = hapax(...settle, '--landed', '--result', result, '--yes')
   expect(settled).toMatchObject({

@@ -16,14 +16,12 @@ export interface Exhausted {
   readonly reached: readonly Feature[]
 }
 
-export type Progress = (sofar: { readonly schedules: number; readonly states: number }) => void
-
 /**
  * Every schedule of a scenario, one after another: each follows the last one up to its last choice that can be made
  * otherwise. What a process does is decided by what it was told, so two schedules that have told every process the same, with
  * the same database and the same ledger, go on alike: the second is left there.
  */
-export async function exhaust(scenario: Scenario, most: number, progress: Progress = () => {}): Promise<Exhausted> {
+export async function exhaust(scenario: Scenario, most: number): Promise<Exhausted> {
   const seen = new Set<string>()
   const reached = new Set<Feature>()
   let list: readonly number[] | undefined = []
@@ -51,7 +49,6 @@ export async function exhaust(scenario: Scenario, most: number, progress: Progre
       const failure = { choices: choices.map(({ taken }) => taken), error: ended.error }
       return { schedules, cut, states: seen.size, failure, isExhausted: false, reached: [...reached] }
     }
-    if (schedules % 1_000 === 0) progress({ schedules, states: seen.size })
     list = next(choices)
   }
   const inOrder = features.filter((feature) => reached.has(feature))

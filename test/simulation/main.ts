@@ -1,7 +1,8 @@
 /**
  * What `npm run simulate` runs, once it is bundled with the engine: all schedules of the small cases, or random ones of a
- * range of seeds. It says what it finds as lines of JSON, to whoever started it.
+ * range of seeds. It is asked by lines of JSON, one after another, and says of each what it has found in another line.
  */
+import { createInterface } from 'node:readline'
 import { cases } from './cases.js'
 import { exhaust } from './exhaustive.js'
 import { scenarioOf, scheduleOf } from './random.js'
@@ -15,18 +16,19 @@ export type Task =
   | {
       readonly kind: 'random'
       readonly from: number
-      readonly step: number
       readonly count: number
       readonly ms: number
     }
   | { readonly kind: 'seed'; readonly seed: number }
 
-const task = JSON.parse(process.argv[2] ?? '{}') as Task
+/** Of the processor, all threads together: what else runs on the machine makes no schedule dearer. */
+let busyUntilNow = { user: 0, system: 0 }
+
 process.on('unhandledRejection', (error) => {
   say({ kind: 'failed', ...told(error), trace: ['something was thrown where nobody listens'] })
   process.exit(1)
 })
-await done(task)
+for await (const line of createInterface({ input: process.stdin })) await done(JSON.parse(line) as Task)
 
 async function done(asked: Task): Promise<void> {
   switch (asked.kind) {
@@ -43,7 +45,7 @@ async function runCase(name: string, most: number): Promise<void> {
   const found = cases.find((one) => one.name === name)
   if (found === undefined) throw new Error(`There is no case “${name}”.`)
   withoutStacks()
-  const { failure, ...figures } = await exhaust(found.scenario, most, (sofar) => say({ kind: 'progress', ...sofar }))
+  const { failure, ...figures } = await exhaust(found.scenario, most)
   const missed = found.reaches.filter((feature) => !figures.reached.includes(feature))
   if (failure === undefined && figures.isExhausted && missed.length > 0)
     return say({
@@ -59,7 +61,7 @@ async function runCase(name: string, most: number): Promise<void> {
   say({ kind: 'failed', name, ...told(error), trace })
 }
 
-async function runRandom({ from, step, count, ms }: Extract<Task, { kind: 'random' }>): Promise<void> {
+async function runRandom({ from, count, ms }: Extract<Task, { kind: 'random' }>): Promise<void> {
   const startedAt = performance.now()
   withoutStacks()
   let begun = 0
@@ -69,19 +71,18 @@ async function runRandom({ from, step, count, ms }: Extract<Task, { kind: 'rando
   const reached = Object.fromEntries(features.map((feature) => [feature, 0])) as Record<Feature, number>
   const next = () => {
     if (failed !== undefined || begun === count || performance.now() - startedAt > ms) return undefined
-    seed = from + begun++ * step
+    seed = from + begun++
     return scheduleOf(seed)
   }
   await runAll(next, ({ error, simulation }: Ended) => {
     finished++
     for (const feature of simulation.reached) reached[feature]++
     if (error !== undefined) failed = { seed }
-    if (finished % 5_000 === 0) say({ kind: 'progress', schedules: finished })
   })
-  // Of the processor, all threads together: what else runs on the machine makes no schedule dearer.
-  const { user, system } = process.cpuUsage()
   if (failed !== undefined) return runSeed(failed.seed)
-  say({ kind: 'random', from, step, schedules: finished, reached, busyMs: (user + system) / 1_000 })
+  const { user, system } = process.cpuUsage(busyUntilNow)
+  busyUntilNow = process.cpuUsage()
+  say({ kind: 'random', from, schedules: finished, reached, busyMs: (user + system) / 1_000 })
 }
 
 /** One seed again, as short as it can be made, in words. */

@@ -83,8 +83,8 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
   }
 }
 
-/** One, so that few requests are enough for some of them to wait for each other. */
-const oneLane = { lanes: 1, patienceMs: defaults.storeTimeoutMs }
+/** One, so that few requests are enough for some of them to wait for each other; a turn of a world is one step. */
+const oneLane = { lanes: 1, patienceMs: defaults.storeTimeoutMs, gather: (send: () => void) => send() }
 
 /** Every worker off: whoever asks for one turns it on. */
 const nobody = Object.fromEntries(workerNames.map((name) => [name, 'off'])) as Readonly<Record<WorkerName, 'off'>>

@@ -20,6 +20,11 @@ describe('a planted bug', () => {
     expect(named.filter((name) => !known.includes(name))).toEqual([])
   })
 
+  test('names the promise that it breaks, where no case of the suite is about that alone', () => {
+    const vague = bugs.filter(({ caughtBy, says }) => !('suite' in caughtBy) && (says === undefined || says.test('-')))
+    expect(vague.map(({ bug }) => bug)).toEqual([])
+  })
+
   test('is not planted twice', () => {
     expect(new Set(bugs.map(({ bug }) => bug)).size).toBe(bugs.length)
   })

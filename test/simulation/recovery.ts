@@ -64,8 +64,8 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
       // Whoever sent no key cannot ask again.
       if (asked.has(name) || asking.order.isKeyless) continue
       asked.add(name)
-      const nodes = Array.from({ length: 3 }, () => 0)
-      void client(`client of ${name}, who asks again`, { ...asking, nodes }, around)
+      const { program, order } = asking
+      void client(`client of ${name}, who asks again`, { program, order, nodes: threeTimes }, around)
     }
   }
 
@@ -100,6 +100,9 @@ function isLeft({
 }): boolean {
   return state === 'unknown' && reconcileAfter === undefined
 }
+
+/** Nodes that each attempt of one who asks again goes to. */
+const threeTimes = [0, 0, 0]
 
 /** Whoever fails now is asked again in the next round. */
 function nothing(): void {}

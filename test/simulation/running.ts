@@ -19,37 +19,50 @@ export interface Schedule {
 
 /** Runs a schedule to its end. */
 export async function run(schedule: Schedule): Promise<Ended> {
-  for (;;) {
-    const ended = stepped(schedule)
-    if (ended !== undefined) return ended
-    await new Promise<void>(turned)
-  }
+  const left = [schedule]
+  let found: Ended | undefined
+  await runAll(
+    () => left.pop(),
+    (end) => {
+      found = end
+    },
+  )
+  if (found === undefined) throw new Error('unreachable: every schedule ends')
+  return found
 }
 
 /** Runs one after another until there is none left. */
 export function runAll(next: () => Schedule | undefined, ended: (end: Ended) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let schedule = next()
-    const step = () => {
+    const turn = () => {
       try {
-        if (schedule === undefined) return resolve()
-        const end = stepped(schedule)
-        if (end !== undefined) {
-          ended(end)
-          schedule = next()
+        for (let steps = 0; steps < stepsPerTurn; steps++) {
+          if (schedule === undefined) return resolve()
+          const end = stepped(schedule)
+          if (end !== undefined) {
+            ended(end)
+            schedule = next()
+          }
+          settle()
         }
-        void soon.then(turn)
+        setImmediate(turn)
       } catch (error) {
         reject(error)
       }
     }
-    const turn = () => turned(step)
-    step()
+    setImmediate(turn)
   })
 }
 
-/** What is put off from here is put off from within a microtask. */
-const soon = Promise.resolve()
+/** A turn of the event loop costs more than a step, so that there is one for many: whoever else waits is heard then. */
+const stepsPerTurn = 64
+
+/**
+ * Runs all that follows from a step: microtasks, until none is left, and what node says of a rejection that nobody listens to.
+ * It is what node calls by itself behind every callback, and has no documented name.
+ */
+const settle = (process as unknown as { readonly _tickCallback: () => void })._tickCallback
 
 /** One step. What follows from it in the processes has happened when the turn is over. */
 function stepped({ simulation, choices, onStep }: Schedule): Ended | undefined {
@@ -61,17 +74,3 @@ function stepped({ simulation, choices, onStep }: Schedule): Ended | undefined {
     return { simulation, choices, error, isCut: false }
   }
 }
-
-/**
- * Ends when nothing is left to run. What was put off to the next tick from within a microtask runs when no other microtask is
- * left, and without a turn of the event loop, which costs more than a step. Now and then there is one all the same: node
- * speaks of what was rejected where nobody listens only then.
- */
-function turned(then: () => void): void {
-  turns++
-  if (turns % ticksPerTurn === 1) setImmediate(then)
-  else process.nextTick(then)
-}
-
-const ticksPerTurn = 64
-let turns = 0

@@ -4,6 +4,7 @@ import { postgresStore } from 'hapax/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actionsOf, type Ground } from '../../bench/admin/actions.js'
 import { subjectOfRecord } from '../../dist/engine/deeds.js'
+import { afterOf } from '../../dist/engine/listing.js'
 import { onPostgres } from '../support/on-postgres.js'
 import { planOf, scansOf } from '../support/postgres-plan.js'
 import { recorded, type Sent } from '../support/postgres-recorded.js'
@@ -64,6 +65,10 @@ onPostgres('what operators ask for, on 200,000 rows', (url) => {
     ['tenants', ['records_scope']],
     ['calls of a record', ['calls_record']],
     ['effects of a record', ['effect_states_pkey', 'effects_pkey', 'effects_record_id_generation_phase_sequence_key']],
+    ['effects of a tenant', ['effects_scope', 'effect_states_pkey', 'effects_pkey']],
+    ['effects of a tenant that are leased', ['effects_scope', 'effect_states_pkey', 'effects_pkey']],
+    ['dead effects of a tenant', ['effect_states_tenant', 'effects_pkey']],
+    ['dead effects of a tenant, further on', ['effect_states_tenant', 'effects_pkey']],
     ['entries about a record', ['audit_subject']],
   ])('%s: only indexes are walked', async (name, indexes) => {
     const scans = scansOf(await planOf(given, sent[name], 'custom')).filter((scan) =>
@@ -109,6 +114,17 @@ onPostgres('what operators ask for, on 200,000 rows', (url) => {
     expect(first).toEqual({ effects: [], next: '5000' })
     expect(await outbox.list({ kind: 'nobody', limit: 10, after: '195000' })).toEqual({ effects: [], next: '200000' })
     expect(await outbox.list({ kind: 'nobody', limit: 10, after: '195001' })).toEqual({ effects: [], next: undefined })
+  })
+
+  test('a page of the effects of a tenant walks past no others, and ends at one of its own', async () => {
+    const { effects: outbox } = given.node().store
+    const own = await outbox.list({ tenant: 'tenant-99', state: 'leased', limit: 10 })
+    expect(own).toEqual({ effects: [], next: undefined })
+    const dead = await outbox.list({ tenant: 'tenant-99', state: 'dead', limit: 10 })
+    expect(dead.effects.map(({ scope }) => scope)).toEqual(Array(10).fill('tenant-99'))
+    const rest = await outbox.list({ tenant: 'tenant-99', state: 'dead', limit: 1_000, after: dead.next ?? '' })
+    expect(rest).toMatchObject({ next: undefined })
+    expect(rest.effects.length + 10).toBe(rows / 500)
   })
 
   test('a page that finds nothing has looked at a bounded number, and goes on behind them', async () => {
@@ -172,6 +188,7 @@ async function statementsOf(given: FreshSchema): Promise<Record<string, Sent | u
   }
   const list = (query: object) => during(() => store.list({ order: 'newest', limit: 50, ...query }))
   const since = Date.now() - hour
+  const tenant = 'tenant-99'
   return {
     everything: await list({}),
     'a tenant': await list({ tenant: 'tenant-7' }),
@@ -189,6 +206,14 @@ async function statementsOf(given: FreshSchema): Promise<Record<string, Sent | u
     tenants: await during(() => store.tenants({ limit: 50 })),
     'calls of a record': await during(() => store.calls.list({ record: 7, limit: 50 })),
     'effects of a record': await during(() => store.effects.list({ record: 7, limit: 50 })),
+    'effects of a tenant': await during(() => store.effects.list({ tenant, limit: 50 })),
+    'effects of a tenant that are leased': await during(() =>
+      store.effects.list({ tenant, state: 'leased', limit: 50 }),
+    ),
+    'dead effects of a tenant': await during(() => store.effects.list({ tenant, state: 'dead', limit: 50 })),
+    'dead effects of a tenant, further on': await during(() =>
+      store.effects.list({ tenant, state: 'dead', limit: 50, after: afterOf({ by: tenant, id: 1_000 }) }),
+    ),
     'entries about a record': await during(() =>
       store.audit.list({ subject: subjectOfRecord({ scope, key: 'key-7' as never }), limit: 50 }),
     ),

@@ -26,6 +26,25 @@ onPostgres('in one go', (url) => {
     expect(await bench.outside.find(name)).toMatchObject({ state: 'completed' })
   })
 
+  test('a record that travels with COMMIT is as one that was reserved and completed', async () => {
+    const { store, ride } = await bench.node(pgLibrary)
+    const { single } = store as Required<typeof store>
+    const { answer, answerVersion } = completion()
+    const said = { answer: { ...answer, headers: [['x-long', '€ and 🂡 '.repeat(10_000)]] as const }, answerVersion }
+    await single(reservation(name), async ({ tx }) => {
+      await ride(tx, 'one')
+      return { ...answered, completion: said }
+    })
+    const other = { ...name, key: keyOf('another') }
+    const verdict = await bench.outside.reserve(reservation(other))
+    if (verdict.kind === 'reserved') await bench.outside.complete(verdict.claim, said)
+    const [written, usual] = await Promise.all([bench.outside.find(name), bench.outside.find(other)])
+    const known = { id: expect.any(Number), key: name.key, claimId: expect.any(String) }
+    const times = { createdAt: expect.any(Number), lastRunAt: written?.createdAt, completedAt: expect.any(Number) }
+    const { completedAt = 0, retentionMs = 0 } = written ?? {}
+    expect(written).toEqual({ ...usual, ...known, ...times, expiresAt: completedAt + retentionMs })
+  })
+
   test('one that fails keeps those behind it from happening, and the connection is good for the next', async () => {
     const { store, wire, ride } = await bench.node(pgLibrary)
     const { single } = store as Required<typeof store>

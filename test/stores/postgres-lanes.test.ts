@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
-import { lanes, type Outcome } from '../../src/stores/postgres/lanes.js'
+import { type LaneSettings, lanes, type Outcome } from '../../src/stores/postgres/lanes.js'
 import { manualClock } from '../support/manual-clock.js'
 
-/** Lanes whose statements end when the test says so. */
-function stage(judge: (operations: readonly number[]) => readonly Outcome<string>[] = done) {
+/** Lanes whose statements end when the test says so. Nothing is gathered but where a test is about it. */
+function stage(
+  judge: (operations: readonly number[]) => readonly Outcome<string>[] = done,
+  how: Pick<LaneSettings<number, string>, 'gather'> = { gather: (send) => send() },
+) {
   const clock = manualClock()
   const sent: (number | readonly number[])[] = []
   const endings: { end: () => void; fail: (error: unknown) => void }[] = []
@@ -21,6 +24,7 @@ function stage(judge: (operations: readonly number[]) => readonly Outcome<string
     },
     isUndone: (error) => error === 'undone',
     patienceMs: 1_000,
+    ...how,
   })
   return { clock, sent, endings, run }
 }
@@ -38,6 +42,24 @@ test('whoever comes alone is sent at once, and what comes meanwhile goes togethe
   expect(sent).toEqual([1, 2, [3, 4, 5]])
   for (const { end } of endings) end()
   expect(await results).toEqual(['1 alone', '2 alone', '3 together', '4 together', '5 together'])
+})
+
+test('what comes in one turn of the event loop goes together, shared among the lanes', async () => {
+  const { clock, sent, endings, run } = stage(done, {})
+  const results = Promise.all([1, 2, 3, 4, 5].map(run))
+  expect(sent).toEqual([])
+  await clock.settle()
+  expect(sent).toEqual([
+    [1, 2, 3],
+    [4, 5],
+  ])
+  for (const { end } of endings) end()
+  await results
+  const alone = run(6)
+  await clock.settle()
+  expect(sent.at(-1)).toBe(6)
+  for (const { end } of endings) end()
+  expect(await alone).toBe('6 alone')
 })
 
 test('a batch has a bound', async () => {

@@ -24,6 +24,7 @@ const released = {
   '0009-traces': 'e96d7672b3d528065bf8d77765e9d20184afa3a9efb58296a1d877ae164f274e',
   '0010-audit': '3f40d457ec6f3fd2b3ae9fc6827bdbf6335971d12ff25ea6a093c66a6eeaa20d',
   '0011-quicker-statements': '539d16568bcd1b59c975e28c1b617ab8e3d13e73cbfd1d18066d049adcdc428a',
+  '0012-effects-by-tenant': 'babd415321a128f97e824736093b1ee69551e55128d6f4f5b24bb54e2a9848cb',
 }
 
 test('no released migration was edited, and each has the next number', () => {

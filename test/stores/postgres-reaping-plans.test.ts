@@ -43,6 +43,7 @@ onPostgres('on 200,000 records with all that hangs on them', (url) => {
   for (const kind of ['custom', 'generic'] as const) {
     test.each([
       ['tombstones are deleted with all that hangs on them', 'forget'],
+      ['what a reaping would take is counted', 'count'],
       ['a reservation is given back', 'release'],
       ['effects are reaped', 'reap effects'],
       ['testimonies are reaped', 'reap testimonies'],
@@ -73,6 +74,7 @@ async function statementsOf({ owner, schema }: FreshSchema): Promise<Record<stri
   const keys = Array.from({ length: 1_000 }, (_, index) => `call-${index}`)
   const steps: Record<string, () => Promise<unknown>> = {
     forget: () => store.reap(200),
+    count: async () => store.reapable?.(200),
     release: () => store.release(claim),
     'reap effects': () => store.effects.reap(200, 1_000),
     'reap testimonies': () => store.calls.reap(200, 1_000),

@@ -1,6 +1,7 @@
 import { keyOf, type StoredRecord, scopeOf } from 'hapax'
 import { migrateSqlite } from 'hapax/sqlite'
 import { expect, test } from 'vitest'
+import { migrations } from '../../src/stores/sqlite/migrations/index.js'
 import { freshPath, integrityOf, openStore } from './sqlite-fixtures/given.js'
 import { type Program, program } from './sqlite-fixtures/process.js'
 
@@ -51,7 +52,7 @@ test('of four processes that migrate an empty file at once, one does it and the 
       idle,
       idle,
       idle,
-      { path, migrations: ['0001-records', '0002-work', '0003-reaping', '0004-turns', '0005-traces', '0006-audit'] },
+      { path, migrations: migrations.map(({ name }) => name) },
     ])
   }
 })

@@ -22,6 +22,7 @@ const released = {
   '0004-turns': '99edd0567800a81296a16c73d492aada84a19edada8bbb1f0b8303dce93ed99c',
   '0005-traces': '96d6422982a1fe9cd0d5f2576e34d149573ecf1b48128a87554be7dc81636e25',
   '0006-audit': 'f38cd432edfbb2e1553925d5be33fe85aa657952f99a16b608ba062b503ca8ce',
+  '0007-effects-by-tenant': 'f72791fc3da0b7e60092cae409011b46c35f18bfa6fa706d82ae53deba858787',
 }
 
 test('no released migration was edited, and each has the next number', () => {
@@ -111,7 +112,17 @@ test.each([
   ['a worker claims', effectQueries.claimable, ['hapax_effect_states_ready', 'hapax_effect_states_leased']],
   ['the outbox is swept', effectQueries.overdue, ['hapax_effect_states_leased']],
   ['doubtful effects are looked at', effectQueries.doubts, ['hapax_effect_states_doubts']],
-  ['dead letters are listed', effectQueries.list({ state: 'dead' }), ['hapax_effect_states_dead']],
+  ['dead letters are listed', effectQueries.list({ state: 'dead', limit: 1 }).text, ['hapax_effect_states_dead']],
+  [
+    'dead letters of a tenant are listed',
+    effectQueries.list({ state: 'dead', tenant: 'acme', limit: 1 }).text,
+    ['hapax_effect_states_dead', 'hapax_effect_states_dead'],
+  ],
+  [
+    'effects of a tenant are listed',
+    effectQueries.list({ tenant: 'acme', limit: 1 }).text,
+    ['hapax_effects_scope', 'hapax_effects_scope'],
+  ],
   ['effects that are over are deleted', effectQueries.final, ['hapax_effect_states_final']],
   ['runs are measured', measureQueries.inProgress, ['hapax_records_open', 'hapax_records_resumable']],
   ['doubts are measured', measureQueries.unknown, ['hapax_records_unknown']],

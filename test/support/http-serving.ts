@@ -5,9 +5,9 @@ import type { Said, Served } from 'hapax/conformance'
 
 /** What the harnesses of the adapters have in common: a port of the loopback, and bodies. */
 
-export async function listening(listener: RequestListener): Promise<Served> {
+export async function listening(listener: RequestListener, port = 0): Promise<Served> {
   const server = createServer(listener)
-  server.listen(0, '127.0.0.1')
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,

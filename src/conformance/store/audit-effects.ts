@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { verified } from '../../engine/audit-chain.js'
 import type { Actor, ResolveDeed } from '../../engine/audit-store.js'
 import { subjectOfEffect } from '../../engine/deeds.js'
-import type { StoredEffect } from '../../engine/effect-store.js'
+import type { EffectClaim, StoredEffect } from '../../engine/effect-store.js'
 import { keyOf } from '../../engine/key.js'
 import { same } from '../expect.js'
 import { completed } from '../given.js'
@@ -28,6 +28,8 @@ export const auditEffects: Readonly<Record<string, Show>> = {
     same(JSON.parse(entry?.before ?? '').state, 'unknown')
     const after = JSON.parse(entry?.after ?? '')
     same([after.state, after.evidence.says, after.evidence.why], ['ready', 'landed', 'seen'])
+    same(after.supplied, supplied)
+    for (const name of Object.keys(after)) assert.match(name, /^[a-z_]+$/)
     const [said] = await calls(store).testimonies([doubt.downstreamKey])
     same([said?.says, said?.by, said?.why], ['landed', ann.who, 'seen'])
     same((await verified(audit(store))).kind, 'whole')
@@ -73,6 +75,30 @@ export const auditEffects: Readonly<Record<string, Show>> = {
     same((await audit(store).head()).sequence, 1)
   },
 
+  'a doubt about an effect that somebody looks at is held for him, and written down; what is none is not': async (
+    stage,
+  ) => {
+    const { store, audit, effects, startedAt } = stage
+    const doubt = await inDoubt(stage)
+    const look = ({ id, fence }: EffectClaim) => ({ kind: 'look', claim: { id, fence }, holdMs: 7_000 }) as const
+    same(await audit(store).act(look({ ...doubt, fence: doubt.fence - 1 }), ann), {
+      kind: 'refused',
+      why: 'changed',
+      state: 'unknown',
+    })
+    same(await audit(store).act(look({ ...doubt, id: doubt.id + 1_000 }), ann), { kind: 'refused', why: 'absent' })
+    const acted = await audit(store).act(look(doubt), ann)
+    assert.ok(acted.kind === 'done')
+    const [entry] = acted.entries
+    same([entry?.action, entry?.scope, entry?.subject], ['reconcile', doubt.scope, subjectOfEffect(doubt.id)])
+    same(JSON.parse(entry?.after ?? '').looked_at_next, new Date(startedAt + 7_000).toISOString())
+    const held = await found(stage, doubt)
+    same([held.state, held.looks, held.reconcileAfter], ['unknown', doubt.looks, startedAt + 7_000])
+    assert.ok(await effects(store).resolve(doubt, { kind: 'not_landed' }))
+    same(await audit(store).act(look(doubt), ann), { kind: 'refused', why: 'state', state: 'ready' })
+    same((await audit(store).head()).sequence, 1)
+  },
+
   'each effect that is redriven or discarded has an entry of its own, and what is not dead has none': async (stage) => {
     const { store, audit } = stage
     await written(stage, effect('a'))
@@ -109,8 +135,10 @@ async function inDoubt(stage: Stage): Promise<StoredEffect> {
 }
 
 function landed(doubt: StoredEffect): ResolveDeed {
-  return { ...deedOn(doubt, 'landed'), evidence: { kind: 'landed', ...result } }
+  return { ...deedOn(doubt, 'landed'), evidence: { kind: 'landed', ...result }, supplied }
 }
+
+const supplied = { what: 'result', sha256: 'ab', bytes: 12 } as const
 
 function notLanded(doubt: StoredEffect): ResolveDeed {
   return { ...deedOn(doubt, 'not_landed'), evidence: { kind: 'not_landed' } }

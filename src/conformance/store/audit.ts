@@ -35,6 +35,19 @@ export const audit: Readonly<Record<string, Show>> = {
     same(await audit(store).head(), { sequence: 1, hash: entry?.hash })
   },
 
+  'what somebody gave with his word is written down by its hash, and how it stood as operators are shown it': async (
+    stage,
+  ) => {
+    const { store, audit, startedAt } = stage
+    const claim = await doubted(store)
+    const supplied = { what: 'result', sha256: 'ab', bytes: 12 } as const
+    const [entry] = entriesOf(await audit(store).act({ ...settles(claim), supplied }, ann))
+    const { before, after } = { before: JSON.parse(entry?.before ?? ''), after: JSON.parse(entry?.after ?? '') }
+    same([before.supplied, after.supplied], [undefined, supplied])
+    same(after.evidence.at(-1).at, new Date(startedAt).toISOString())
+    for (const name of [...Object.keys(before), ...Object.keys(after)]) assert.match(name, /^[a-z_0-9]+$/)
+  },
+
   'what is not in doubt is not settled, and nothing is written down': async ({ store, audit }) => {
     const [done, running, absent] = names
     const answered = await completed(store, { key: done })

@@ -145,19 +145,30 @@ export const doubt: Readonly<Record<string, Show>> = {
     same([record.completedAt, record.recoveryPoint], [startedAt + 1_000, 'finished'])
   },
 
-  'evidence is kept, in the order in which it came, with its time': async ({ store, at, startedAt }) => {
+  'evidence is kept, in the order in which it came, with its time and the doubt that it ended': async ({
+    store,
+    at,
+    startedAt,
+  }) => {
     const first = settlement({ kind: 'not_landed' })
     const second = settlement({ kind: 'completed', ...completion() })
     await store.settle(await doubted(store), first)
     const again = await doubted(store)
+    await store.postpone(again, { generation: 1, looks: 3, afterMs: 0, errorCode: 'a "reason" of theirs' })
     await at(1_000)
     await store.settle(again, {
       ...second,
       evidence: { ...second.evidence, by: 'operator:ada', why: 'the bank called' },
     })
     same(present(await store.find(again)).evidence, [
-      { says: 'not_landed', by: 'reconciler', why: 'the provider was asked', at: startedAt },
-      { says: 'completed', by: 'operator:ada', why: 'the bank called', at: startedAt + 1_000 },
+      {
+        ...{ says: 'not_landed', by: 'reconciler', why: 'the provider was asked', at: startedAt },
+        doubt: { errorCode: reason.errorCode, at: startedAt, fence: 1, looks: 0 },
+      },
+      {
+        ...{ says: 'completed', by: 'operator:ada', why: 'the bank called', at: startedAt + 1_000 },
+        doubt: { errorCode: 'a "reason" of theirs', at: startedAt, fence: 2, looks: 3 },
+      },
     ])
   },
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import type { EffectOutcome } from '../../engine/effect-store.js'
+import { keyOf } from '../../engine/key.js'
+import type { Reservation } from '../../engine/verdict.js'
 import { same } from '../expect.js'
 import {
   dead,
@@ -16,6 +18,7 @@ import {
   takenOne,
   unknown,
   written,
+  writtenBy,
 } from '../given-effects.js'
 import type { Show } from '../stage.js'
 
@@ -147,6 +150,32 @@ export const effectSettlements: Readonly<Record<string, Show>> = {
     same(namesOf((await effects.list({ kind: 'sms.send', limit: 10 })).effects), ['f'])
     same(namesOf((await effects.list({ limit: 10 })).effects), [...names, 'f'])
   },
+
+  'effects of a tenant are listed by its scopes, each once, and never those of a tenant whose name begins alike':
+    async (stage) => {
+      const scopes = ['acme', 'acme-2', 'acme;principal=u1', 'acme;principal=u2', 'acme2', 'ac']
+      for (const [index, name] of scopes.flatMap((scope) => [`${scope} x`, `${scope} y`]).entries()) {
+        const scope = name.slice(0, -2) as Reservation['scope']
+        await writtenBy(stage, { scope, key: keyOf(`key-${index}`) }, [effect(name)])
+      }
+      const effects = stage.effects(stage.store)
+      for (const state of ['ready', 'dead'] as const) {
+        const seen: string[] = []
+        let after: string | undefined
+        do {
+          const page = await effects.list({ tenant: 'acme', state, limit: 4, ...(after !== undefined && { after }) })
+          seen.push(...namesOf(page.effects))
+          after = page.next
+        } while (after !== undefined)
+        same(
+          seen,
+          ['acme', 'acme;principal=u1', 'acme;principal=u2'].flatMap((scope) => [`${scope} x`, `${scope} y`]),
+        )
+        same((await effects.list({ tenant: 'acme;', state, limit: 10 })).effects, [])
+        for (const claim of await taken(stage, 2 * scopes.length)) await settled(stage, claim, dead)
+      }
+      same((await effects.list({ tenant: 'acme', kind: 'sms.send', limit: 10 })).effects, [])
+    },
 }
 
 function repeated(outcomes: Readonly<Record<string, EffectOutcome>>): Readonly<Record<string, Show>> {

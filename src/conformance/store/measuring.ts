@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { keyOf } from '../../engine/key.js'
 import { same } from '../expect.js'
 import {
   checkpoint,
@@ -12,8 +13,9 @@ import {
   reason,
   retentionMs,
   settlement,
+  tombstoneMs,
 } from '../given.js'
-import { dead, effect, result, settled, taken, unknown, written } from '../given-effects.js'
+import { dead, done, effect, result, settled, taken, takenOne, unknown, written, writtenBy } from '../given-effects.js'
 import type { Show } from '../stage.js'
 
 const nobody = { count: 0, oldestMs: 0 }
@@ -103,6 +105,34 @@ export const measuring: Readonly<Record<string, Show>> = {
       await assert.rejects(measure(store)(atMost), `measure took ${atMost} for a bound`)
   },
 
+  'what a reaping would take is counted up to a bound, and not taken by that': async (stage) => {
+    const { store, at, reapable } = stage
+    const left = { buried: 0, deleted: 0 }
+    for (const key of keys(3)) await completed(store, { key })
+    for (const [index, key] of keys(6).slice(3).entries()) await [doubted, claimed, halfDone][index]?.(store, { key })
+    same(await reapable(store)(100), left)
+    await at(retentionMs)
+    same(
+      [await reapable(store)(2), await reapable(store)(100)],
+      [
+        { ...left, buried: 2 },
+        { ...left, buried: 3 },
+      ],
+    )
+    same([await store.reap(100), await reapable(store)(100)], [{ ...left, buried: 3 }, left])
+    await at(retentionMs + tombstoneMs)
+    same(
+      [await reapable(store)(2), await reapable(store)(100)],
+      [
+        { ...left, deleted: 2 },
+        { ...left, deleted: 3 },
+      ],
+    )
+    same([await store.reap(100), await reapable(store)(100)], [{ ...left, deleted: 3 }, left])
+    for (const atMost of [0, -1, 1.5, Number.NaN])
+      await assert.rejects(reapable(store)(atMost), `reapable took ${atMost} for a bound`)
+  },
+
   'measuring changes nothing': async ({ store, at, measure }) => {
     const claim = await claimed(store)
     await at(leaseMs)
@@ -113,6 +143,15 @@ export const measuring: Readonly<Record<string, Show>> = {
 }
 
 export const measuringEffects: Readonly<Record<string, Show>> = {
+  'what has effects that are not final is nothing that a reaping would take': async (stage) => {
+    const { store, at, reapable } = stage
+    await writtenBy(stage, { key: keyOf('a') }, [effect('a')])
+    await at(retentionMs)
+    same(await reapable(store)(100), { buried: 0, deleted: 0 })
+    await settled(stage, await takenOne(stage), done)
+    same(await reapable(store)(100), { buried: 1, deleted: 0 })
+  },
+
   'an effect lags from when it could be carried out, and waits from when it was written': async (stage) => {
     const { store, at, measure } = stage
     await written(stage, effect('soon'), effect('later', { dueInMs: 60_000 }))

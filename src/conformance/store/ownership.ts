@@ -29,7 +29,11 @@ export const ownership: Readonly<Record<string, Show>> = {
     const landed = () => settlement({ kind: 'landed', recoveryPoint: 'charged', progress: Buffer.from('a charge') })
     await lend(landed(), (lent) => store.settle(claim, lent))
     const { progress, evidence } = present(await store.find(claim))
-    same([progress, evidence], [Buffer.from('a charge'), [{ ...landed().evidence, says: 'landed', at: startedAt }]])
+    same(progress, Buffer.from('a charge'))
+    same(
+      evidence.map(({ doubt: _, ...said }) => said),
+      [{ ...landed().evidence, says: 'landed', at: startedAt }],
+    )
   },
 
   'a replay may be overwritten, and the next one is the same': async ({ store }) => {

@@ -19,9 +19,16 @@ const first = 5
 const likeness = 6
 const width = 7
 
-/** The room of a tree that nobody reads any more: a short text takes longer to make room for than to read. */
+/** The room of a tree that nobody reads any more: a text takes longer to make room for than to read. */
 let spare: Int32Array | undefined
-const spareRoom = width * 512
+const firstRoom = width * 512
+
+/** Room for a value every four bytes, which is more than most texts hold. That of a text of more than 64 KB is let go of. */
+const spareRoom = roomFor(64 * 1_024)
+
+function roomFor(bytes: number): number {
+  return width * (16 + (bytes >> 2))
+}
 
 /** The values of a JSON text and how they hang together. An object's members are linked in the order of their names. */
 export class JsonTree {
@@ -29,21 +36,20 @@ export class JsonTree {
   #cells: Int32Array
   #used = 0
 
-  /** Begins with room for a value every four bytes, which is more than most texts hold: those never have to grow. */
   constructor(draft: Draft) {
     this.draft = draft
-    const room = width * (16 + (draft.length >> 2))
-    if (room > spareRoom || spare === undefined) {
-      this.#cells = new Int32Array(Math.max(room, spareRoom))
+    const room = roomFor(draft.length)
+    if (room > spareRoom) {
+      this.#cells = new Int32Array(room)
     } else {
-      this.#cells = spare
+      this.#cells = spare ?? new Int32Array(firstRoom)
       spare = undefined
     }
   }
 
   /** Leaves its room to the next tree. Whoever calls this has read all of it. */
   release(): void {
-    if (this.#cells.length !== spareRoom) return
+    if (this.#cells.length > spareRoom) return
     spare = this.#cells.fill(0, 0, this.#used)
     this.#used = 0
   }

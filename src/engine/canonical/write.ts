@@ -22,8 +22,7 @@ class Writer {
     const open: JsonNode[] = []
     let node = value
     for (;;) {
-      if (open.length > 0) this.#name(node)
-      const inner = this.#begin(node)
+      const inner = this.#begin(node, open.length > 0 ? this.#named(node) : this.#tree.startOf(node))
       if (inner !== none) {
         open.push(node)
         node = inner
@@ -39,19 +38,26 @@ class Writer {
     }
   }
 
-  #name(node: JsonNode): void {
+  /**
+   * Writes the name of a member, and answers from where on its value is copied. Where one byte is between the two, they
+   * stand in the source with nothing but a colon between them, and are copied as one.
+   */
+  #named(node: JsonNode): number {
     const nameEnd = this.#tree.nameEndOf(node)
-    if (nameEnd === 0) return
-    this.#copy(this.#tree.nameStartOf(node), nameEnd)
+    const start = this.#tree.startOf(node)
+    if (nameEnd === 0) return start
+    const nameStart = this.#tree.nameStartOf(node)
+    if (nameEnd + 1 === start) return nameStart
+    this.#copy(nameStart, nameEnd)
     this.#put(ascii.colon)
+    return start
   }
 
   /** Writes a whole value, or the opening mark of one that holds others, and answers the first of those. */
-  #begin(node: JsonNode): JsonNode {
+  #begin(node: JsonNode, from: number): JsonNode {
     const first = this.#tree.firstOf(node)
-    const start = this.#tree.startOf(node)
     const mayHoldOthers = this.#tree.isContainer(node)
-    this.#copy(start, mayHoldOthers ? start + 1 : this.#tree.endOf(node))
+    this.#copy(from, mayHoldOthers ? this.#tree.startOf(node) + 1 : this.#tree.endOf(node))
     if (mayHoldOthers && first === none) this.#close(node)
     return first
   }

@@ -2,6 +2,7 @@ import { chained, type Happened, headAfter } from '../../engine/audit-chain.js'
 import type { Acted, AuditEntry, AuditStore, Deed, RecordDeed } from '../../engine/audit-store.js'
 import type { Enacted } from '../../engine/deeds.js'
 import { boundedLimit } from '../../engine/limit.js'
+import { numberedPlace } from '../../engine/page-place.js'
 import { limits } from '../../kernel/limits.js'
 
 /** The audit log of a memory store, which ends with its process. */
@@ -18,6 +19,7 @@ export function memoryAudit(now: () => number, enacted: (deed: RecordDeed, at: n
       case 'discard':
         return []
       case 'resolve':
+      case 'look':
         return { kind: 'refused', why: 'absent' }
       case 'settle':
       case 'purge':
@@ -40,8 +42,9 @@ export function memoryAudit(now: () => number, enacted: (deed: RecordDeed, at: n
     async list({ subject, order, limit, after }) {
       const size = boundedLimit(limit, limits.page)
       const all = order === 'newest' ? log.toReversed() : log
-      const isBeyond = (entry: AuditEntry) =>
-        after === undefined || (order === 'newest' ? entry.sequence < Number(after) : entry.sequence > Number(after))
+      const place = after === undefined ? undefined : numberedPlace(after)
+      const isBeyond = ({ sequence }: AuditEntry) =>
+        place === undefined || (order === 'newest' ? sequence < place : sequence > place)
       const found = all.filter((entry) => isBeyond(entry) && (subject === undefined || entry.subject === subject))
       const entries = found.slice(0, size).map((entry) => ({ ...entry }))
       return { entries, next: found.length > size ? String(entries.at(-1)?.sequence) : undefined }

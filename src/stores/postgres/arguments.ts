@@ -3,7 +3,7 @@ import type { Claim, RecordName, StoredRecord } from '../../engine/record.js'
 import type { Completed, Completion } from '../../engine/store.js'
 import type { Reservation } from '../../engine/verdict.js'
 import { columns, forever, recordOf, type SqlValue } from '../sql/row.js'
-import { createdColumns, recordRowOf } from './columns.js'
+import { recordRowOf } from './columns.js'
 import type { Row } from './connections.js'
 
 /** What the statements are given, in the order of their parameters, and what their rows say. */
@@ -32,11 +32,6 @@ export function ofCompletion(claim: Claim, { answer, answerVersion }: Completion
     columns.response_withheld_bytes,
   ].map((valueIn) => valueIn(kept))
   return [...ofClaim(claim), ...said, answerVersion]
-}
-
-/** A record that is completed as it is written. */
-export function ofCreation(record: StoredRecord): readonly SqlValue[] {
-  return [digestOf(record), record.scope, record.key, ...createdColumns.map((name) => columns[name](record))]
 }
 
 export function ofClaim({ fence, claimId, generation, ...name }: Claim): readonly SqlValue[] {

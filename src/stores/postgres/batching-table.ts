@@ -1,11 +1,10 @@
 import type { Claim, RecordName } from '../../engine/record.js'
 import type { Completed, Completion } from '../../engine/store.js'
 import type { Reservation } from '../../engine/verdict.js'
-import type { Clock } from '../../kernel/clock.js'
 import { postgresBounds } from '../../kernel/limits.js'
 import { copied, type Found, type Written } from './arguments.js'
-import { isRefusal } from './faults.js'
-import { lanes, type Outcome } from './lanes.js'
+import { isSpoiled } from './faults.js'
+import { type LaneSettings, lanes, type Outcome } from './lanes.js'
 import type { Inserted, RecordTable } from './record-table.js'
 
 /** What can travel with others. */
@@ -32,13 +31,7 @@ export interface RecordBatches {
   complete(completions: readonly Completing[]): Promise<readonly ((Completed & Written) | undefined)[]>
 }
 
-export interface BatchingOptions {
-  /** Who has waited longer than this for his turn has given up. */
-  readonly patienceMs: number
-  readonly clock?: Clock
-  /** Statements of one kind that are under way at once. */
-  readonly lanes?: number
-}
+export type BatchingOptions = Pick<LaneSettings<never, never>, 'patienceMs' | 'clock' | 'lanes' | 'gather'>
 
 /**
  * The same table with group commit: reservations, completions, renewals and reads that arrive together travel as one
@@ -52,7 +45,7 @@ export function batchingTable<Table extends Batched>(
 ): Table {
   function batched<Operation, Result>(kind: Kind<Operation, Result>): (operation: Operation) => Promise<Result> {
     const together = (operations: readonly Operation[]) => sharing(kind, operations)
-    return lanes({ ...options, alone: kind.alone, together, isUndone: isRefusal })
+    return lanes({ ...options, alone: kind.alone, together, isUndone: isSpoiled })
   }
 
   const insert = batched<Reservation, Inserted>({

@@ -32,12 +32,6 @@ const numbers = new Set([
 /** Every column of a record, and the revision by which a later write says what it was judged on. */
 export const whole: readonly string[] = ['id', 'revision', 'scope_id', 'idempotency_key', ...Object.keys(columns)]
 
-/** What a record that is completed as it is written is given; its last times are the store's to say. */
-export const createdColumns = [
-  'retention_ms',
-  ...Object.keys(columns).filter((name) => !['retention_ms', 'completed_at', 'expires_at'].includes(name)),
-] as (keyof typeof columns)[]
-
 export function selected(names: readonly string[]): string {
   return names.map((name) => (times.has(name) ? `${milliseconds(name)} AS ${name}` : name)).join(', ')
 }

@@ -126,6 +126,14 @@ export function isTakenKey(error: unknown): boolean {
   return sqlStateOf(error) === '23505' && /\brecords_digest\b/.test((error as Error).message)
 }
 
+/**
+ * The whole statement was undone because of one of its rows: a value that PostgreSQL does not take, a constraint, a collision.
+ * Anything else would come of each row alone, too, and a server in trouble would be asked a hundred times as often.
+ */
+export function isSpoiled(error: unknown): boolean {
+  return isRefusal(error) && /^(22...|23...|40...)$/.test(sqlStateOf(error))
+}
+
 /** The whole statement was undone, and asking again is what PostgreSQL expects. */
 export function isCollision(error: unknown): boolean {
   return /^(40001|40P01)$/.test(sqlStateOf(error))

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../kernel/clock.js'
+import { atEndOfTurn, type Clock, systemClock } from '../../kernel/clock.js'
 import { HapaxError } from '../../kernel/errors.js'
 import { postgresBounds } from '../../kernel/limits.js'
 
@@ -14,6 +14,8 @@ export interface LaneSettings<Operation, Result> {
   readonly clock?: Clock
   /** Statements that are under way at once. */
   readonly lanes?: number
+  /** Calls back when what comes together has come. Default: at the end of this turn of the event loop. */
+  readonly gather?: (send: () => void) => void
 }
 
 /** What became of an operation in a batch: done, to be done without the others, or to be done with the next batch. */
@@ -30,16 +32,22 @@ interface Waiting<Operation, Result> {
 }
 
 /**
- * Group commit. What arrives while every lane is busy waits and travels as one statement, with one round trip and one
- * fsync for all of it. There is no timer: a batch is whatever came while the last one was under way, and whoever comes
- * alone is not held up.
+ * Group commit. What arrives in one turn of the event loop, or while every lane is busy, travels as one statement, with one
+ * round trip and one fsync for all of it. There is no timer: whoever comes alone is not held up. Without the turn, the first
+ * two of many that were answered together would leave alone, and all the others would wait for them.
  */
 export function lanes<Operation, Result>(
   settings: LaneSettings<Operation, Result>,
 ): (operation: Operation) => Promise<Result> {
-  const { alone, together, isUndone, patienceMs, clock = systemClock } = settings
+  const { alone, together, isUndone, patienceMs, clock = systemClock, gather = atEndOfTurn } = settings
   let queue: Waiting<Operation, Result>[] = []
   let free: number = settings.lanes ?? postgresBounds.lanes
+  let isGathering = false
+
+  function sendGathered(): void {
+    isGathering = false
+    move()
+  }
 
   function move(): void {
     if (free > 0) sendAwayImpatient()
@@ -97,7 +105,9 @@ export function lanes<Operation, Result>(
     new Promise((resolve, reject) => {
       if (queue.length >= postgresBounds.queue) return reject(tooBusy('too many operations wait for it'))
       queue.push({ operation, since: clock.elapsed(), resolve, reject })
-      move()
+      if (free === 0 || isGathering) return
+      isGathering = true
+      gather(sendGathered)
     })
 }
 

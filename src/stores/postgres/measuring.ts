@@ -1,5 +1,6 @@
 import { boundedLimit } from '../../engine/limit.js'
 import type { Measured } from '../../engine/measured.js'
+import type { Reaped } from '../../engine/store.js'
 import { invariant } from '../../kernel/errors.js'
 import { telemetryBounds } from '../../kernel/limits.js'
 import type { Query, Row } from './connections.js'
@@ -11,6 +12,15 @@ export function measuring(query: Query, execute: Execute): (atMost: number) => P
     const [row] = await execute(everyScope, query, [most])
     invariant(row, 'a count gives one row')
     return measuredIn(row, most)
+  }
+}
+
+/** The same of what a reaping would find. */
+export function countingReapable(query: Query, execute: Execute): (atMost: number) => Promise<Reaped> {
+  return async (atMost) => {
+    const [row] = await execute(everyScope, query, [boundedLimit(atMost, telemetryBounds.countedRows)])
+    invariant(row, 'a count gives one row')
+    return { buried: Number(row.buried), deleted: Number(row.deleted) }
   }
 }
 

@@ -9,7 +9,7 @@ import type { SqlValue } from '../sql/row.js'
 /** A statement as it is sent. One with a name is read by the server once for each connection. */
 export interface Spoken {
   readonly text: string
-  readonly name?: string
+  readonly name: string | undefined
   readonly values: readonly SqlValue[]
 }
 
@@ -37,10 +37,15 @@ export function mayGo(client: object): boolean {
   )
 }
 
-export function go(client: object, spoken: readonly Spoken[]): Promise<readonly Heard[]> {
+export function go<T>(
+  client: object,
+  spoken: readonly Spoken[],
+  understood: (heard: readonly Heard[]) => T,
+): Promise<T> {
   const sending = client as { query(going: Going): void }
   return new Promise((resolve, reject) => {
-    sending.query(new Going(spoken, (error, heard) => (error ? reject(error) : resolve(heard ?? []))))
+    const told: Told = (error, heard = []) => (error ? reject(error) : resolve(understood(heard)))
+    sending.query(new Going(spoken, told))
   })
 }
 

@@ -25,7 +25,7 @@ import {
   sqlStateOf,
   storeError,
 } from './faults.js'
-import { go, mayGo } from './pg-go.js'
+import { go, type Heard, mayGo } from './pg-go.js'
 import { silenceOf } from './silence.js'
 import { opens, undoneTo } from './undoable.js'
 
@@ -57,14 +57,21 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
     within(systemClock, use.statementTimeoutMs, promise, () => lateStatement(use))
 
   /** In one go where the client can; else the library sends each when the one before is answered. */
-  async function send(client: Client, asked: readonly Asked[]): Promise<Gave> {
-    const heard = mayGo(client)
-      ? await go(
-          client,
-          asked.map(({ query, values }) => ({ ...configOf(query), values })),
-        )
-      : (await Promise.all(asked.map((one) => sendAlone(client, one)))).map(({ rows }) => rows as (string | null)[][])
-    return heard.map((rows, index) => rows.map((row) => named((asked[index] as Asked).query, row)))
+  function send(client: Client, asked: readonly Asked[]): Promise<Gave> {
+    if (!mayGo(client)) return sendInTurn(client, asked)
+    const spoken = asked.map(({ query, values }) => {
+      const { text, name } = configOf(query)
+      return { text, name, values }
+    })
+    return go(client, spoken, (heard) => gaveOf(asked, heard))
+  }
+
+  async function sendInTurn(client: Client, asked: readonly Asked[]): Promise<Gave> {
+    const answers = await Promise.all(asked.map((one) => sendAlone(client, one)))
+    return gaveOf(
+      asked,
+      answers.map(({ rows }) => rows as (string | null)[][]),
+    )
   }
 
   const sendAlone = (client: Client, { query, values }: Asked) =>
@@ -73,15 +80,15 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
   const say = (client: Client, asked: readonly Asked[]) => bounded(send(client, asked))
 
   async function committed(client: Client, last: Last = { asked: [], handOn: ignore }): Promise<void> {
-    const gave = await say(client, [...last.asked, saying('COMMIT')])
+    const gave = await say(client, [...last.asked, commit])
     last.handOn(gave.slice(0, last.asked.length))
   }
 
-  async function connected(): Promise<Client> {
+  function connected(): Promise<Client> {
     const connecting = pool.connect()
-    return within(systemClock, use.statementTimeoutMs, connecting, () => noConnection(use)).catch((error) => {
+    return within(systemClock, use.statementTimeoutMs, connecting, () => {
       connecting.then((late) => late.release()).catch(() => undefined)
-      throw error
+      return noConnection(use)
     })
   }
 
@@ -130,11 +137,11 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
       const progress: Progress = { stage: 'open' }
       let isUsable = false
       const rolledBack = async (error: unknown) => {
-        const isRolledBack = !lost.isReported() && (await say(client, [saying('ROLLBACK')]).then(yes, no))
+        const isRolledBack = !lost.isReported() && (await say(client, [rollback]).then(yes, no))
         isUsable = isRolledBack && sqlStateOf(error) !== readOnly
       }
       try {
-        const begun = [saying(`BEGIN ${isolation}`), settings, ...opening]
+        const begun = [begin, settings, ...opening]
         const saved = savepoint === undefined ? [] : [saying(opens(savepoint))]
         const opened = (await say(client, [...begun, ...saved])).slice(begun.length - opening.length, begun.length)
         const leaving: { last?: Last } = {}
@@ -153,7 +160,7 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
             progress.stage = 'sealed'
           },
         }
-        const result = await Promise.race([body(session), lost.promise]).catch(async (error: unknown) => {
+        const result = await lost.orElse(body(session)).catch(async (error: unknown) => {
           await rolledBack(error)
           throw error
         })
@@ -167,10 +174,9 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
       } finally {
         progress.stage = 'over'
         // A connection that still owes an answer is closed, never asked to cancel: that could undo a commit's wait.
-        client.on('error', ignore)
+        if (!isUsable) client.on('error', ignore)
         client.off('error', lost.report)
         client.release(!isUsable)
-        if (isUsable) client.off('error', ignore)
       }
     },
   }
@@ -182,19 +188,23 @@ async function answeredAtLast(asked: Promise<unknown>, over: AbortSignal): Promi
   return Promise.race([asked.then(yes, isReusable), never])
 }
 
-/** Says that a connection is lost, to whoever waits for it. */
+/** Says that a connection is lost, to whoever waits for something else. */
 function loss() {
   let reject: (error: Error) => void = ignore
-  let reported = false
-  const promise = new Promise<never>((_, rejected) => {
-    reject = rejected
-  })
-  promise.catch(ignore)
-  const report = (error: Error) => {
-    reported = true
-    reject(storeError(error))
+  let lost: Error | undefined
+  return {
+    report(error: Error): void {
+      lost ??= storeError(error)
+      reject(lost)
+    },
+    isReported: () => lost !== undefined,
+    orElse: <T>(awaited: Promise<T>) =>
+      new Promise<T>((resolve, rejected) => {
+        reject = rejected
+        if (lost !== undefined) reject(lost)
+        awaited.then(resolve, rejected)
+      }),
   }
-  return { promise, report, isReported: () => reported }
 }
 
 /** Watches the handler's statements. */
@@ -235,8 +245,17 @@ function refused([first, ...rest]: readonly unknown[]): Promise<never> | undefin
   return undefined
 }
 
+/** The rows of each statement, by the names of their columns. */
+function gaveOf(asked: readonly Asked[], heard: readonly Heard[]): Gave {
+  return heard.map((rows, index) => rows.map((row) => named((asked[index] as Asked).query, row)))
+}
+
 /** As PostgreSQL spells it: an application's own parsers are not for our columns. */
 const raw = { rowMode: 'array', types: { getTypeParser: () => (value: string) => value } } as const
+
+const begin = saying(`BEGIN ${isolation}`)
+const commit = saying('COMMIT')
+const rollback = saying('ROLLBACK')
 
 type Config = Pick<PgQuery, 'text' | 'name'>
 

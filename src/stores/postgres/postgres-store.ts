@@ -28,14 +28,16 @@ import { storeError } from './faults.js'
 import { inboxQueriesFor } from './inbox/inbox-queries.js'
 import { postgresInbox } from './inbox/inbox-store.js'
 import { measureQuery } from './measure-query.js'
-import { measuring } from './measuring.js'
+import { countingReapable, measuring } from './measuring.js'
 import { queriesFor } from './queries.js'
 import { recordBatches } from './record-batches.js'
 import { recordTable } from './record-table.js'
 import { defaultSchema, type MigratePostgresOptions, migrate, type PostgresMigration, quoted } from './schema.js'
+import { creationOn } from './single/creation.js'
 import { keyLock } from './single/key-lock.js'
 import { single } from './single/single.js'
 import { postgresSteps } from './steps.js'
+import { tally } from './tally.js'
 import { inTransaction } from './transaction.js'
 import { begins, type TransactionFrom, type TransactionSource } from './transactions/source.js'
 import { toolTransactions } from './transactions/tool-connections.js'
@@ -113,20 +115,33 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
     isBatching ? batchingTable(table, batches, { patienceMs: use.statementTimeoutMs }) : table,
   )
   const measure = measuring(measureQuery(quoted(schema)), execute)
-  const underWay = new Set<Promise<unknown>>()
+  const reapable = countingReapable(queries.reapable, execute)
+  const underWay = tally()
 
   /** Closing waits for it. */
-  const kept = <T>(step: Promise<T>): Promise<T> => {
-    underWay.add(step)
-    const settled = () => underWay.delete(step)
-    step.then(settled, settled)
-    return step
+  async function kept<T>(step: Promise<T>): Promise<T> {
+    const end = underWay.begin()
+    try {
+      return await step
+    } finally {
+      end()
+    }
   }
-  const run = <T>(step: () => Promise<T>) => kept(typed(step))
+  /** The same, in one go: every request comes by here twice. */
+  async function run<T>(step: () => Promise<T>): Promise<T> {
+    const end = underWay.begin()
+    try {
+      return await step()
+    } catch (error) {
+      throw storeError(error)
+    } finally {
+      end()
+    }
+  }
   const said = testimonyQueriesFor(quoted(schema))
-  const lock = keyLock(schema, quoted(schema))
   const asking: Execute = (...given) => typed(() => execute(...given))
   const around = { queries, effects: effectWriter(schema, outbox), rowSecurity, readBack: connections }
+  const aroundSingle = { ...around, lock: keyLock(schema, quoted(schema)), creation: creationOn(quoted(schema)) }
   const findings = () => run(() => examine(connections, { schema, rowSecurity, durability }))
 
   return {
@@ -134,7 +149,7 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
     grade: 'transactional',
     open: async () => refuseBroken(await findings()),
     async close() {
-      await Promise.allSettled(underWay)
+      await underWay.over()
       await connections.close()
     },
     examine: findings,
@@ -155,9 +170,10 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
     list: (query) => run(() => steps.list(query)),
     usage: (tenant, atMost) => run(() => steps.usage(tenant, atMost)),
     measure: (atMost) => run(() => measure(atMost)),
+    reapable: (atMost) => run(() => reapable(atMost)),
     tenants: (query) => run(() => steps.tenants(query)),
     transaction: (claim, body) => kept(inTransaction(phases, around, claim, body)),
-    single: (reservation, body, joins) => kept(single(phases, { ...around, lock }, reservation, body, joins)),
+    single: (reservation, body, joins) => kept(single(phases, aroundSingle, reservation, body, joins)),
     calls: each(kept, postgresCalls({ ...callQueriesFor(quoted(schema)), ...said }, asking)),
     inbox: each(
       kept,
@@ -175,7 +191,14 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
         queries: { ...auditQueriesFor(quoted(schema)), ...said },
         records: queries,
         effects: (on) =>
-          postgresEffects({ queries: outbox, execute: on, rowSecurity, phases: connections, readBack: connections }),
+          postgresEffects({
+            schema: quoted(schema),
+            queries: outbox,
+            execute: on,
+            rowSecurity,
+            phases: connections,
+            readBack: connections,
+          }),
         execute: asking,
         rowSecurity,
         connections,
@@ -184,7 +207,14 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
     ),
     effects: each(
       kept,
-      postgresEffects({ queries: outbox, execute: asking, rowSecurity, phases, readBack: connections }),
+      postgresEffects({
+        schema: quoted(schema),
+        queries: outbox,
+        execute: asking,
+        rowSecurity,
+        phases,
+        readBack: connections,
+      }),
     ),
   }
 }

@@ -1,12 +1,11 @@
 import type { Dialect } from '../sql/listing.js'
-import { createdColumns, milliseconds, selected, whole, written } from './columns.js'
+import { milliseconds, selected, whole, written } from './columns.js'
 import type { Query } from './connections.js'
-import { forgettingFor } from './forgetting.js'
 import {
   completable,
   completed,
+  expirable,
   expiresAt,
-  hasOpenEffects,
   held,
   moved,
   parameter,
@@ -14,9 +13,9 @@ import {
   renewed,
   reserved,
   reservedColumns,
-  retained,
 } from './fragments.js'
 import { listingDialect } from './listing-dialect.js'
+import { reapingFor } from './reaping.js'
 
 /**
  * Every statement on the records, for one schema. None leaves anything behind in its session, so that all of them pass
@@ -25,7 +24,6 @@ import { listingDialect } from './listing-dialect.js'
  */
 export type Queries = ReturnType<typeof queriesFor>
 
-const expirable = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started' AND is_begun = 0))`
 /** By time alone; one with effects waits for the reaper. */
 const expired = `(${expirable} AND has_effects = 0)`
 
@@ -54,18 +52,6 @@ export function queriesFor(schema: string) {
       FROM ${now} WHERE NOT EXISTS (SELECT FROM ${records} WHERE digest = $1)
       ON CONFLICT (digest) DO NOTHING RETURNING id, ${milliseconds('created_at')}`,
       gives: ['id', 'now'],
-    },
-
-    /**
-     * A record that was taken and completed in one transaction; fails when somebody else has the key, so that a COMMIT which
-     * travels with it commits nothing.
-     */
-    create: {
-      text: `INSERT INTO ${records} (digest, scope_id, idempotency_key, committed_in, completed_at, expires_at, ${createdColumns.join(', ')})
-      SELECT $1, $2, $3, pg_current_xact_id(), t.now, ${retained(`${written('retention_ms', 4)}::bigint`)},
-        ${createdColumns.map((name, index) => written(name, index + 4)).join(', ')}
-      FROM ${now} RETURNING ${expiresAt}, committed_in`,
-      gives: ['expires_at', 'committed_in'],
     },
 
     find: { text: read, gives: readGives },
@@ -133,17 +119,7 @@ export function queriesFor(schema: string) {
       RETURNING ${selected(whole)}`,
       gives: whole,
     },
-    bury: {
-      text: `UPDATE ${records} SET status = 'expired', response_status_code = NULL, response_headers = NULL, response_body = NULL,
-        response_withheld_bytes = NULL, response_schema_version = NULL, progress = NULL, traceparent = NULL,
-        expires_at = CASE WHEN has_effects = 1 THEN ${clock} ELSE expires_at END, ${moved}
-      WHERE id = ANY (ARRAY(
-        SELECT id FROM ${records} r WHERE ${expirable} AND expires_at <= ${clock} AND NOT ${hasOpenEffects(schema)}
-        ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))
-      RETURNING 1`,
-      gives: done,
-    },
-    ...forgettingFor(schema),
+    ...reapingFor(schema),
 
     listing: listingDialect(schema),
 

@@ -60,8 +60,7 @@ export type Inserted =
 export function recordTable(queries: Queries, execute: Execute): RecordTable {
   const records = (rows: readonly Row[]) => rows.map((row) => recordOf(recordRowOf(row)))
   const reading = (query: Queries['find' | 'lock']) => async (name: RecordName) => {
-    const { values } = finding(queries, name)
-    return foundAmong(name, await execute(name.scope, query, values))
+    return foundAmong(name, await execute(name.scope, query, [digestOf(name)]))
   }
 
   return {
@@ -129,9 +128,9 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
   }
 }
 
-/** How a record is looked for. */
-export function finding({ find }: Queries, name: RecordName): Asked {
-  return { query: find, values: [digestOf(name)] }
+/** How the record with that digest is looked for. */
+export function finding({ find }: Queries, digest: Uint8Array): Asked {
+  return { query: find, values: [digest] }
 }
 
 /** What was found of it. */

@@ -29,6 +29,7 @@ type OtherMembers =
   | 'audit'
   | 'examine'
   | 'measure'
+  | 'reapable'
 
 /** What a step makes of a record: the next one and what to answer, or only an answer. */
 interface Judgement<T> {

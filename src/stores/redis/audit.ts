@@ -2,6 +2,7 @@ import { chained, type Happened } from '../../engine/audit-chain.js'
 import type { Acted, Actor, AuditEntry, AuditStore, Deed } from '../../engine/audit-store.js'
 import { type Enacted, enact } from '../../engine/deeds.js'
 import { boundedLimit } from '../../engine/limit.js'
+import { numberedPlace } from '../../engine/page-place.js'
 import type { RecordName } from '../../engine/record.js'
 import { HapaxError, invariant } from '../../kernel/errors.js'
 import { limits, redisBounds } from '../../kernel/limits.js'
@@ -54,7 +55,8 @@ export function redisAudit(connection: Connection, { root, record }: Pick<Keys, 
     },
     async list({ subject, order = 'oldest', limit, after }) {
       const size = boundedLimit(limit, limits.page)
-      const found = listOf(await connection.run(listAudit, [root], { subject, order, after, limit: size + 1 }))
+      const place = after === undefined ? undefined : numberedPlace(after)
+      const found = listOf(await connection.run(listAudit, [root], { subject, order, after: place, limit: size + 1 }))
       const entries = found.slice(0, size).map((entry) => JSON.parse(textOf(entry)) as AuditEntry)
       return { entries, next: found.length > size ? String(entries.at(-1)?.sequence) : undefined }
     },
@@ -80,6 +82,7 @@ function happening(deed: Deed, enacted: (deed: Parameters<typeof enact>[1]) => E
     case 'discard':
       return { kind: 'nothing' }
     case 'resolve':
+    case 'look':
       return { kind: 'refused', why: 'absent' }
     case 'settle':
     case 'purge':

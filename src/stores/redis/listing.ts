@@ -1,4 +1,5 @@
 import type { Way } from '../../engine/listing.js'
+import { ensurePlace } from '../../engine/page-place.js'
 import type { ListQuery, Page } from '../../engine/store.js'
 import { tenantOf } from '../../engine/tenant.js'
 import { limits, redisBounds } from '../../kernel/limits.js'
@@ -17,7 +18,7 @@ export async function listOn(
   const { limit, order = 'oldest', after } = query
   const stretch = stretchOf(way, query)
   const fitting: { readonly place: string; readonly record: Reply }[] = []
-  const last = after === undefined ? undefined : Buffer.from(after, 'base64url').toString()
+  const last = after === undefined ? undefined : placeIn(after)
   let from = way === 'keys' ? undefined : last
   let behind = way === 'keys' ? last : undefined
   const endsAt = (place: string | undefined) => (way === 'keys' ? place?.slice(-nameLength) : place)
@@ -41,6 +42,12 @@ export async function listOn(
 
 /** What every place of an index ends with: the number of a record, and its digest. Where a page of keys ends is told by it alone. */
 const nameLength = 16 + 32
+
+/** One of a record that is gone, or that never was, is a place all the same: a list of keys begins anew there. */
+function placeIn(after: string): string {
+  ensurePlace(/^[\w-]+$/.test(after))
+  return Buffer.from(after, 'base64url').toString()
+}
 
 function pageOf(fitting: readonly { readonly record: Reply }[], end: string | undefined): Page {
   const next = end === undefined ? undefined : Buffer.from(end).toString('base64url')

@@ -31,6 +31,7 @@ export interface RedisStore extends Store {
   readonly calls: CallStore
   readonly audit: AuditStore
   readonly measure: NonNullable<Store['measure']>
+  readonly reapable: NonNullable<Store['reapable']>
   readonly examine: NonNullable<Store['examine']>
 }
 
@@ -89,6 +90,12 @@ export function redisStore({ client, prefix = 'hapax' }: RedisStoreOptions): Red
     async reap(limit) {
       const [buried, deleted] = listOf(await all(scripts.reap, { limit: boundedLimit(limit, limits.batch) }))
       return { buried: numberOf(buried), deleted: numberOf(deleted) }
+    },
+
+    async reapable(atMost) {
+      const most = boundedLimit(atMost, telemetryBounds.countedRows)
+      const [buried = 0, deleted = 0] = listOf(await all(scripts.reapable)).map(numberOf)
+      return { buried: Math.min(buried, most), deleted: Math.min(deleted, most) }
     },
 
     find,

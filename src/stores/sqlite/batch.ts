@@ -66,6 +66,7 @@ const reads: ReadonlySet<StepName> = new Set<StepName>([
   'list',
   'usage',
   'measure',
+  'reapable',
   'tenants',
   'interrupted',
   'effects.find',

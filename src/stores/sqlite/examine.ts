@@ -21,20 +21,32 @@ export async function examineSqlite({ path: given }: { readonly path: string }):
     return versionOf(connection)
   }
   try {
-    const file = looked('file', () => void open(), `${path} is there, to read and to write`)
-    return connection === undefined || file.level === 'broken' ? [file] : [file, ...inside(connection, path)]
+    const file = looked('file', () => void open(), there(path))
+    if (connection === undefined || file.level === 'broken') return [file]
+    return [file, ...inside(connection, path), damage(connection)]
   } finally {
     connection?.close()
   }
 }
 
+/** The same in a moment, for a process that serves, on the connection that it has: all but the damage. */
+export function glance(connection: Connection, path: string): readonly Finding[] {
+  return [{ check: 'file', level: 'ok', says: there(path) }, ...inside(connection, path)]
+}
+
 function inside(connection: Connection, path: string): readonly Finding[] {
-  const read = (pragma: string) => Object.values(connection.prepare<object>(`PRAGMA ${pragma}`).get([]) ?? {})[0]
   return [
     looked('schema', () => refuseOther(versionOf(connection), path), `version ${schemaVersion}`),
-    journal(String(read('journal_mode'))),
-    damage(String(read('quick_check(1)'))),
+    journal(pragma(connection, 'journal_mode')),
   ]
+}
+
+function there(path: string): string {
+  return `${path} is there, to read and to write`
+}
+
+function pragma(connection: Connection, name: string): string {
+  return String(Object.values(connection.prepare<object>(`PRAGMA ${name}`).get([]) ?? {})[0])
 }
 
 /** How durable a commit is, each connection says for itself: the store says FULL, whatever the file was used with. */
@@ -44,7 +56,8 @@ function journal(mode: string): Finding {
   return { check: 'journal', level: 'warning', says }
 }
 
-function damage(said: string): Finding {
+function damage(connection: Connection): Finding {
+  const said = pragma(connection, 'quick_check(1)')
   if (said === 'ok') return { check: 'damage', level: 'ok', says: 'none found in the whole file' }
   return {
     check: 'damage',

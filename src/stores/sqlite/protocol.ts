@@ -1,6 +1,7 @@
 import type { AuditStore } from '../../engine/audit-store.js'
 import type { CallStore } from '../../engine/call-store.js'
 import type { EffectClaim, EffectResult, EffectStore, NewEffect } from '../../engine/effect-store.js'
+import type { Finding } from '../../engine/finding.js'
 import type { InboxStore, ReceivedEvent, Testimony } from '../../engine/inbox-store.js'
 import type { Claim } from '../../engine/record.js'
 import type { Completed, Completion, SingleStep, Step, Store } from '../../engine/store.js'
@@ -33,7 +34,7 @@ type RecordPort = Pick<
   | 'list'
   | 'usage'
   | 'tenants'
-> & { readonly measure: NonNullable<Store['measure']> }
+> & { readonly [K in 'measure' | 'reapable']: NonNullable<Store[K]> }
 
 type EffectPort = Within<'effects', Omit<EffectStore<never>, 'apply'>>
 type CallPort = Within<'calls', CallStore>
@@ -66,6 +67,7 @@ export type Outcome =
 /** What the thread can be asked for. */
 export interface Services {
   open(): void
+  examine(): readonly Finding[]
   /** All operations in one transaction; one that fails does not keep the others from happening. */
   batch(operations: readonly Operation[]): readonly Outcome[]
   /** One statement of the application on its own. */

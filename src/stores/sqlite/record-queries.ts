@@ -17,6 +17,14 @@ const active = `status <> 'expired' AND NOT (${expires} AND has_effects = 0 AND 
 const openEffects = `EXISTS (SELECT 1 FROM hapax_effect_states e
     WHERE e.record_id = hapax_records.id AND e.state NOT IN ('done', 'discarded'))`
 
+/** What the reaper takes: `?1` is the time, `?2` how many. */
+const expired = `FROM hapax_records
+    WHERE ${expires} AND expires_at <= ?1 AND NOT (has_effects = 1 AND ${openEffects})
+    ORDER BY expires_at LIMIT ?2`
+const forgotten = `FROM hapax_records
+    WHERE status = 'expired' AND expires_at + tombstone_ms <= ?1 AND NOT ${openEffects}
+    ORDER BY expires_at + tombstone_ms LIMIT ?2`
+
 export const recordQueries = {
   /** `hapax_clock` is empty unless a test has pinned the time. */
   now: `SELECT coalesce((SELECT pinned_at FROM hapax_clock),
@@ -41,12 +49,10 @@ export const recordQueries = {
   doubts: (operations: readonly string[]) => `SELECT ${whole} FROM hapax_records
     WHERE status = 'unknown' AND reconcile_after <= ? AND ${among(operations)}
     ORDER BY reconcile_after LIMIT ?`,
-  expired: `SELECT ${withoutBody} FROM hapax_records
-    WHERE ${expires} AND expires_at <= ? AND NOT (has_effects = 1 AND ${openEffects})
-    ORDER BY expires_at LIMIT ?`,
-  forgotten: `SELECT ${withoutBody} FROM hapax_records
-    WHERE status = 'expired' AND expires_at + tombstone_ms <= ? AND NOT ${openEffects}
-    ORDER BY expires_at + tombstone_ms LIMIT ?`,
+  expired: `SELECT ${withoutBody} ${expired}`,
+  forgotten: `SELECT ${withoutBody} ${forgotten}`,
+  reapable: `SELECT (SELECT count(*) FROM (SELECT 1 ${expired})) AS buried,
+    (SELECT count(*) FROM (SELECT 1 ${forgotten})) AS deleted`,
   /** From one tenant to the next, without walking what lies between. See PostgreSQL's. */
   tenants: `WITH RECURSIVE walked(scope_id, n) AS (
       SELECT (SELECT scope_id FROM hapax_records WHERE scope_id > ?1 ORDER BY scope_id LIMIT 1), 1

@@ -112,6 +112,7 @@ export function recordStepsAt(
     list: (query) => records.list({ ...query, limit: boundedLimit(query.limit, limits.page) }),
     tenants: (query) => records.tenants({ ...query, limit: boundedLimit(query.limit, limits.page) }),
     usage: (tenant, atMost) => records.usage(tenant, now, boundedLimit(atMost, limits.countedKeys)),
+    reapable: (atMost) => records.reapable(now, boundedLimit(atMost, telemetryBounds.countedRows)),
     measure: (atMost) => measurement.take(now, boundedLimit(atMost, telemetryBounds.countedRows)),
   }
 }

@@ -1,6 +1,6 @@
 import { recordDigest } from '../../engine/digest.js'
 import type { RecordName, StoredRecord } from '../../engine/record.js'
-import type { ListQuery, Page, TenantPage, TenantQuery, Usage } from '../../engine/store.js'
+import type { ListQuery, Page, Reaped, TenantPage, TenantQuery, Usage } from '../../engine/store.js'
 import { invariant } from '../../kernel/errors.js'
 import { listingOf } from '../sql/listing.js'
 import { differences, type Row, recordOf } from '../sql/row.js'
@@ -28,6 +28,8 @@ export interface RecordTable {
   expired(now: number, limit: number): readonly StoredRecord[]
   /** Tombstones that stood their time, and whose effects are final. */
   forgotten(now: number, limit: number): readonly StoredRecord[]
+  /** How many there are of both. */
+  reapable(now: number, atMost: number): Reaped
   list(query: ListQuery): Page
   tenants(query: TenantQuery): TenantPage
   /** What is active of a tenant. */
@@ -38,6 +40,7 @@ export function recordTable(connection: Connection): RecordTable {
   const now = connection.prepare<{ now: number }>(queries.now)
   const lastId = connection.prepare<{ seq: number }>(queries.lastId)
   const usage = connection.prepare<{ keys: number; bytes: number }>(queries.usage)
+  const reapable = connection.prepare<Reaped>(queries.reapable)
   const tenants = connection.prepare<{ scope_id: string; is_first: number }>(queries.tenants)
   const statement = statementsOn<Row>(connection)
   const all = (sql: string, parameters: readonly unknown[]) => statement(sql).all(parameters).map(recordOf)
@@ -72,6 +75,11 @@ export function recordTable(connection: Connection): RecordTable {
     doubts: (operations, time, limit) => all(queries.doubts(operations), [time, ...operations, limit]),
     expired: (time, limit) => all(queries.expired, [time, limit]),
     forgotten: (time, limit) => all(queries.forgotten, [time, limit]),
+    reapable(time, atMost) {
+      const row = reapable.get([time, atMost])
+      invariant(row, 'a count gives one row')
+      return { buried: row.buried, deleted: row.deleted }
+    },
     list(query) {
       const { text, values, page } = listingOf(query, query.limit, listing)
       const rows = connection.prepare<Row & { readonly n: number; readonly fits: number }>(text).all(values)

@@ -5,6 +5,7 @@ import { testified } from './calls/testified.js'
 import { connect, makeDurable } from './connection.js'
 import type { OpenDriver } from './driver.js'
 import { settledEffect } from './effects/settled-effect.js'
+import { glance } from './examine.js'
 import { fencedWrite } from './fenced-write.js'
 import type { Services, ThreadSettings } from './protocol.js'
 import { prepareSchema } from './schema.js'
@@ -43,6 +44,7 @@ export function sqliteServices(openDriver: OpenDriver, settings: ThreadSettings)
 
   return {
     open: () => void present(),
+    examine: () => glance(present().connection, settings.path),
     batch: (operations) => runBatch(present(), operations),
     query(statement) {
       const { connection } = present()

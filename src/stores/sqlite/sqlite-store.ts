@@ -1,11 +1,12 @@
 import type { AuditStore } from '../../engine/audit-store.js'
 import type { CallStore } from '../../engine/call-store.js'
 import type { EffectStore } from '../../engine/effect-store.js'
+import type { Finding } from '../../engine/finding.js'
 import type { InboxStore } from '../../engine/inbox-store.js'
 import type { DatabaseStore } from '../../engine/store.js'
 import { type Clock, systemClock } from '../../kernel/clock.js'
 import { type Duration, parseDuration } from '../../kernel/duration.js'
-import { HapaxError } from '../../kernel/errors.js'
+import { HapaxError, isHapaxError } from '../../kernel/errors.js'
 import { defaults, sqliteBounds } from '../../kernel/limits.js'
 import { cuts } from './cuts.js'
 import { databaseThread } from './database-thread.js'
@@ -99,6 +100,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     list: stepOf('list'),
     usage: stepOf('usage'),
     measure: stepOf('measure'),
+    reapable: stepOf('reapable'),
+    examine: whileOpen(() => turn(() => ask('examine')).catch(notThere)),
     tenants: stepOf('tenants'),
     transaction: transactionOn(port),
     single: singleOn(port),
@@ -117,6 +120,12 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   }
   cuts.set(store, cut)
   return store
+}
+
+/** A file that cannot be looked at is a finding too. */
+function notThere(error: unknown): readonly Finding[] {
+  if (!isHapaxError(error)) throw error
+  return [{ check: 'file', level: 'broken', code: error.code, says: error.message }]
 }
 
 function millisecondsOf(duration: Duration | undefined, name: string, otherwise: number): number {

@@ -1,3 +1,4 @@
+import { changedEffect } from '../../../src/engine/changed.js'
 import { copyOfAnswer, copyOfRecord } from '../../../src/engine/copies.js'
 import type { EffectOutcome, EffectResult, StoredEffect } from '../../../src/engine/effect-store.js'
 import type { Testimony } from '../../../src/engine/inbox-store.js'
@@ -7,7 +8,24 @@ import type { Reservation, Verdict } from '../../../src/engine/verdict.js'
 /** What the store is given is copied before it is sent, as a driver would, and what it gives when it arrives. */
 
 export function ownReservation(reservation: Reservation): Reservation {
-  return withOwnProgress(reservation)
+  const { progress } = reservation
+  if (progress === undefined) return reservation
+  // Member by member: every request comes by here, and a spread costs more than all the rest of it.
+  return {
+    scope: reservation.scope,
+    key: reservation.key,
+    claimId: reservation.claimId,
+    operation: reservation.operation,
+    fingerprints: reservation.fingerprints,
+    leaseMs: reservation.leaseMs,
+    retentionMs: reservation.retentionMs,
+    tombstoneMs: reservation.tombstoneMs,
+    onLeaseOver: reservation.onLeaseOver,
+    onExpired: reservation.onExpired,
+    progress: Buffer.from(progress),
+    trace: reservation.trace,
+    onNew: reservation.onNew,
+  }
 }
 
 export function ownCompletion({ answer, answerVersion }: Completion): Completion {
@@ -54,7 +72,7 @@ export function copyOfVerdict(verdict: Verdict): Verdict {
 
 export function copyOfEffect(effect: StoredEffect): StoredEffect {
   const { payload, result } = effect
-  return { ...effect, payload: Buffer.from(payload), result: result && Buffer.from(result) }
+  return changedEffect(effect, { payload: Buffer.from(payload), result: result && Buffer.from(result) })
 }
 
 export function withOwnProgress<T extends { readonly progress?: Uint8Array | undefined }>(given: T): T {

@@ -1,6 +1,8 @@
 import type { EffectClaim, EffectStore, StoredEffect } from '../../../src/engine/effect-store.js'
 import * as transitions from '../../../src/engine/effect-transitions.js'
 import { boundedLimit } from '../../../src/engine/limit.js'
+import { effectPlace, placeAfter } from '../../../src/engine/listing.js'
+import { tenantOf } from '../../../src/engine/tenant.js'
 import { HapaxError } from '../../../src/kernel/errors.js'
 import { limits } from '../../../src/kernel/limits.js'
 import { inOneTransaction } from './committing.js'
@@ -133,21 +135,27 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
           return id === undefined ? undefined : seen(effects, id, undefined)
         },
       ),
-    async list({ state, kind, record, after, limit }) {
+    async list({ state, kind, record, tenant, after, limit }) {
       const size = boundedLimit(limit, limits.page)
+      const place = after === undefined ? undefined : placeAfter(tenant === undefined ? 'all' : 'tenant', after)
+      const begin = place && { scope: String(place.by), id: place.id }
+      const byPlace = (a: { scope: string; id: number }, b: { scope: string; id: number }) =>
+        tenant === undefined || a.scope === b.scope ? a.id - b.id : a.scope < b.scope ? -1 : 1
       const listed = await given(
         () => 'lists effects',
         () =>
           allSeen(effects, undefined)
-            .filter((effect) => effect.id > Number(after ?? 0))
+            .filter((effect) => begin === undefined || byPlace(effect, begin) > 0)
+            .filter((effect) => tenant === undefined || tenantOf(effect.scope) === tenant)
             .filter((effect) => state === undefined || effect.state === state)
             .filter((effect) => kind === undefined || effect.kind === kind)
             .filter((effect) => record === undefined || effect.recordId === record)
-            .sort((a, b) => a.id - b.id)
+            .sort(byPlace)
             .slice(0, size + 1),
       )
       const page = listed.slice(0, size)
-      return { effects: page, next: listed.length > size ? String(page.at(-1)?.id) : undefined }
+      const last = listed.length > size ? page.at(-1) : undefined
+      return { effects: page, next: last && effectPlace(last, { ...(tenant !== undefined && { tenant }) }) }
     },
     async done({ since, limit, after }) {
       const size = boundedLimit(limit, limits.page)

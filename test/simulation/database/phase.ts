@@ -1,3 +1,4 @@
+import { changedRecord } from '../../../src/engine/changed.js'
 import { lastWrite } from '../../../src/engine/last-write.js'
 import type { Claim } from '../../../src/engine/record.js'
 import type { Committed, Completed, Step } from '../../../src/engine/store.js'
@@ -67,7 +68,7 @@ function fencedWrite(
   const updating = update<string, RecordRow>(line.database.tables.records, addressOf(claim), by, ({ record }) => {
     const next = lastWrite(record, claim, write, line.now())
     const hasEffects = record.hasEffects || effects.length > 0
-    return next && { record: { ...next, hasEffects }, committedIn: by.id }
+    return next && { record: changedRecord(next, { hasEffects }), committedIn: by.id }
   })
   const mark = marking(line, write.kind === 'checkpoint' ? write.call : undefined, by)
   const outbox = inserting(line, claim.scope, effects, by)

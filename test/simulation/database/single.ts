@@ -1,3 +1,4 @@
+import { changedRecord } from '../../../src/engine/changed.js'
 import type { SingleAttempt, SingleOutcome, SingleStep } from '../../../src/engine/store.js'
 import * as transitions from '../../../src/engine/transitions.js'
 import type { Reservation } from '../../../src/engine/verdict.js'
@@ -79,9 +80,9 @@ export async function single<T>(
     const completion = ownCompletion(step.completion)
     const effects = rows === 'keep' ? (step.effects ?? []) : []
     const completed = (id: number) => {
-      const last = transitions.complete({ ...record, id }, claim, completion, line.now())
+      const last = transitions.complete(changedRecord(record, { id }), claim, completion, line.now())
       invariant(last, 'whoever has taken a record may complete it')
-      return { ...last, hasEffects: last.hasEffects || effects.length > 0 }
+      return changedRecord(last, { hasEffects: last.hasEffects || effects.length > 0 })
     }
     const committed = ({ record }: RecordRow) => ({ kind: 'committed', value, expiresAt: record.expiresAt }) as const
     const creating = deeds.create(claim, () => completed(line.database.newId('record')))

@@ -26,10 +26,18 @@ export function noteChange(task: Task, change: RecordChange, { now, isAdrift, fo
   const { before, after } = change
   const isClaimed = after?.state === 'in_progress' && after.claimId !== before?.claimId
   // What is on its way cannot be called back, only given back: by one loop, for all whose claims nobody has heard of.
-  if ((isAdrift && isClaimed) || isGivenBack(change, found)) task.excused++
+  if ((isAdrift && isClaimed) || isGivenBack(change, found) || isCompletedLate(change, task)) task.excused++
   if (isClaimed) found.set(after.claimId, before)
   if (after !== undefined && after.fence > (before?.fence ?? 0)) task.claims++
   else if (!mayAnybody(before, after, now)) task.strayChanges++
+}
+
+/**
+ * By its own claim, which nobody but its holder has. Where the store did not answer in time he tries again, by a timer that all
+ * requests of a process share: whoever has set that, it is the holder's doing.
+ */
+function isCompletedLate({ before, after }: RecordChange, { claims }: Task): boolean {
+  return claims === 0 && after?.state === 'completed' && before?.claimId === after.claimId
 }
 
 /** The record is as its claim has found it. */

@@ -23,6 +23,12 @@ export type Charge =
   | { readonly status: 'succeeded'; readonly id: string }
   | { readonly status: 'declined'; readonly message: string }
 
+/** What a person says that it answered may be anything. */
+export function isCharge(result: unknown): result is Charge {
+  const { status, id, message } = (result ?? {}) as { status?: unknown; id?: unknown; message?: unknown }
+  return status === 'succeeded' ? typeof id === 'string' : status === 'declined' && typeof message === 'string'
+}
+
 /** For how long it promises to know a key. */
 export const cardHonoursKeyFor = '24h'
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { RouteShorthandOptionsWithHandler } from 'fastify'
 import { guard } from 'hapax/fastify'
+import { isCharge } from '../partners/card.js'
 import type { Partners } from '../partners/partners.js'
 import { patienceOf } from '../partners/patience.js'
 import { meaningOf } from '../partners/provider.js'
@@ -44,6 +45,7 @@ export function createPayment(sandbox: Sandbox, { card }: Partners): RouteShorth
         // said what became of it; nothing is sent again before.
         lookup: ({ key }) => card.find(key),
         classify: meaningOf,
+        accepts: isCharge,
         timeout,
       })
       return work.commit(async ({ tx }) => {

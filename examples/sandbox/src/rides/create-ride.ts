@@ -1,7 +1,7 @@
 import type { FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify'
 import { profiles } from 'hapax'
 import { guard } from 'hapax/fastify'
-import { cardHonoursKeyFor } from '../partners/card.js'
+import { cardHonoursKeyFor, isCharge } from '../partners/card.js'
 import type { Partners } from '../partners/partners.js'
 import { patienceOf } from '../partners/patience.js'
 import { meaningOf } from '../partners/provider.js'
@@ -44,6 +44,7 @@ export function createRide(sandbox: Sandbox, { card }: Partners): RouteShorthand
         run: (call) => card.charge({ reference, amountCents, currency }, call),
         lookup: ({ key }) => card.find(key),
         classify: meaningOf,
+        accepts: isCharge,
         // So a call whose answer was lost is made again, and finds what it did the first time.
         honoursKeyFor: cardHonoursKeyFor,
         timeout,

@@ -7,11 +7,13 @@ import type {
   AuditStore,
   Deed,
   EffectDeed,
+  LookDeed,
   ResolveDeed,
 } from '../../../engine/audit-store.js'
-import { enact, enactResolve, happenedTo } from '../../../engine/deeds.js'
+import { enact, enactLook, enactResolve, happenedTo } from '../../../engine/deeds.js'
 import type { EffectStore } from '../../../engine/effect-store.js'
 import { boundedLimit } from '../../../engine/limit.js'
+import { numberedPlace } from '../../../engine/page-place.js'
 import { limits } from '../../../kernel/limits.js'
 import { ofTestimonies, type TestimonyQueries } from '../calls/testimony-queries.js'
 import type { Connections, Row } from '../connections.js'
@@ -32,7 +34,7 @@ interface Surroundings {
   readonly connections: Pick<Connections<unknown>, 'transaction'>
 }
 
-type Outbox = Pick<EffectStore<unknown>, 'find' | 'redrive' | 'discard' | 'resolve'>
+type Outbox = Pick<EffectStore<unknown>, 'find' | 'redrive' | 'discard' | 'resolve' | 'postpone'>
 
 /**
  * The audit log. The deed and its entries are one transaction, which takes the head of the chain first: of many writers one
@@ -55,6 +57,8 @@ export function postgresAudit(surroundings: Surroundings): AuditStore {
         return changed(deed, effects(on))
       case 'resolve':
         return resolved(deed, on, now)
+      case 'look':
+        return lookedAt(deed, on, now)
       case 'settle':
       case 'purge':
       case 'reconcile': {
@@ -80,6 +84,15 @@ export function postgresAudit(surroundings: Surroundings): AuditStore {
     return [came.happened]
   }
 
+  async function lookedAt(deed: LookDeed, on: Execute, now: number) {
+    const outbox = effects(on)
+    const came = enactLook(await outbox.find(deed.claim.id), deed, now)
+    if (came.kind === 'refused') return came
+    const { looks } = came.next
+    const isHeld = await outbox.postpone(deed.claim, { looks, afterMs: deed.holdMs })
+    return isHeld ? [came.happened] : ({ kind: 'refused', why: 'changed' } as const)
+  }
+
   return {
     act: (deed, by) =>
       inOneCommit(connections, async ({ query }): Promise<{ value: Acted; isCommitted?: () => Promise<boolean> }> => {
@@ -97,9 +110,10 @@ export function postgresAudit(surroundings: Surroundings): AuditStore {
     async list({ subject, order, limit, after }) {
       const size = boundedLimit(limit, limits.page)
       const query = queries.list({ ...(subject !== undefined && { subject }), ...(order && { order }) })
-      const first = order === 'newest' ? String(Number.MAX_SAFE_INTEGER) : '0'
+      const first = order === 'newest' ? Number.MAX_SAFE_INTEGER : 0
+      const place = after === undefined ? first : numberedPlace(after)
       const wanted = subject === undefined ? [] : [subject]
-      const found = (await execute(everyScope, query, [after ?? first, size + 1, ...wanted])).map(entryOf)
+      const found = (await execute(everyScope, query, [String(place), size + 1, ...wanted])).map(entryOf)
       const entries = found.slice(0, size)
       return { entries, next: found.length > size ? String(entries.at(-1)?.sequence) : undefined }
     },

@@ -1,20 +1,15 @@
-import { type EffectQuery, type EffectState, effectStates } from '../../../engine/effect-store.js'
-import { invariant } from '../../../kernel/errors.js'
 import type { Query } from '../connections.js'
 import { held, parameter } from '../fragments.js'
 import { claimedColumns, claimedGives, effectColumns, effectGives } from './effect-row.js'
 import { firstOf } from './turn-queries.js'
 
 /**
- * Every statement on the outbox, for one schema, save for what ends a claim. Only `clock()` says what is due or over. Ids are
+ * Every statement on the outbox, for one schema, save for lists and for what ends a claim. Only `clock()` says what is due or over. Ids are
  * gathered into an array, as with the records, so that no plan reads a whole table.
  */
 export type EffectQueries = ReturnType<typeof effectQueriesFor>
 
 const done = ['done']
-
-/** The states that an index knows. */
-const listed: readonly EffectState[] = ['unknown', 'dead']
 
 export function effectQueriesFor(schema: string) {
   const effects = `${schema}.effects`
@@ -141,29 +136,6 @@ export function effectQueriesFor(schema: string) {
 
     find: { text: `${whole} WHERE s.effect_id = $1`, gives: effectGives },
     findByKey: { text: `${whole} WHERE e.downstream_key = $1`, gives: effectGives },
-    /**
-     * Walks the ids, of the few that an index has by their state or of all, up to a bound, and asks each for the rest: one that
-     * was looked at last comes along, as the place where the next page begins. The state is part of the text, so that the
-     * index of some states can be used.
-     */
-    list: ({ state, kind, record }: Pick<EffectQuery, 'state' | 'kind' | 'record'>) => {
-      const isState = state === undefined ? [] : [`s.state = '${checked(state)}'`]
-      const [walked, asked] = state !== undefined && listed.includes(state) ? [isState, []] : [[], isState]
-      const fitting = [...asked, ...(kind === undefined ? [] : ['s.kind = $4'])]
-      const ofRecord = record === undefined ? [] : [`e.record_id = $${kind === undefined ? 4 : 5}`]
-      const from = record === undefined ? `${states} s` : `${effects} e JOIN ${states} s ON s.effect_id = e.id`
-      return {
-        text: `SELECT ${effectColumns}, s.n, s.fits FROM (SELECT * FROM (
-          SELECT *, row_number() OVER (ORDER BY effect_id) AS n, ${fits(fitting)} AS fits FROM (
-            SELECT s.* FROM ${from} WHERE ${['s.effect_id > $1::bigint', ...walked, ...ofRecord].join(' AND ')}
-            ORDER BY s.effect_id LIMIT $3) s) l WHERE fits = 1 OR n = $3 ORDER BY effect_id LIMIT $2) s
-        JOIN ${effects} e ON e.id = s.effect_id ORDER BY s.effect_id`,
-        gives: [...effectGives, 'n', 'fits'],
-        /** Whether all that are walked fit. */
-        isWhole: fitting.length === 0,
-        plan: 'fresh' as const,
-      }
-    },
     /** Those that were done, from a time and an id on. */
     done: {
       text: `${whole} WHERE s.state IN ('done', 'discarded') AND s.state = 'done' AND s.finished_at >= ${milliseconds(1)}
@@ -192,19 +164,10 @@ export function effectQueriesFor(schema: string) {
       gives: done,
       plan: 'fresh',
     },
-  } as const satisfies Record<string, Query | ((given: never) => Query)>
+  } as const satisfies Record<string, Query>
 }
 
 /** A parameter in milliseconds, as a time. */
 function milliseconds(n: number): string {
   return `(timestamptz 'epoch' + $${n}::bigint * interval '1 millisecond')`
-}
-
-function checked(state: NonNullable<EffectQuery['state']>): string {
-  invariant(effectStates.includes(state), 'a state is one of those that there are')
-  return state
-}
-
-function fits(conditions: readonly string[]): string {
-  return conditions.length === 0 ? '1' : `CASE WHEN ${conditions.join(' AND ')} THEN 1 ELSE 0 END`
 }

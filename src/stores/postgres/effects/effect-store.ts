@@ -1,4 +1,4 @@
-import type { EffectPage, EffectStore, StoredEffect } from '../../../engine/effect-store.js'
+import type { EffectStore, StoredEffect } from '../../../engine/effect-store.js'
 import { boundedLimit } from '../../../engine/limit.js'
 import { HapaxError } from '../../../kernel/errors.js'
 import { limits } from '../../../kernel/limits.js'
@@ -7,6 +7,7 @@ import { arrayOf } from '../array.js'
 import type { Connections, Query, Row } from '../connections.js'
 import { type Execute, everyScope, type RowSecurity, sessionExecutor } from '../executor.js'
 import { inOneCommit } from '../in-one-commit.js'
+import { effectListing } from './effect-listing.js'
 import type { EffectQueries } from './effect-queries.js'
 import { claimedOf, effectOf, orderingOf } from './effect-row.js'
 import type { SettleQueries } from './settle-queries.js'
@@ -15,6 +16,7 @@ import type { TurnQueries } from './turn-queries.js'
 import { turns } from './turns.js'
 
 interface Surroundings<Tx> {
+  readonly schema: string
   readonly queries: EffectQueries & SettleQueries & TurnQueries
   readonly execute: Execute
   readonly rowSecurity: RowSecurity
@@ -28,7 +30,7 @@ type ClaimQuery = Parameters<EffectStore<never>['claim']>[0]
 
 /** The outbox. Its workers serve every scope, so that every statement is about all of them. */
 export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore<Tx> {
-  const { queries, execute, rowSecurity, phases, readBack } = surroundings
+  const { schema, queries, execute, rowSecurity, phases, readBack } = surroundings
   const ask = (query: Query, ...values: readonly SqlValue[]) => execute(everyScope, query, values)
   const changed = async (query: Query, ...values: readonly SqlValue[]) => (await ask(query, ...values)).length > 0
   const among = (kinds: readonly string[]) => arrayOf(kinds)
@@ -106,12 +108,9 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
 
     find: async (id) => effectsIn(await ask(queries.find, id))[0],
     findByKey: async (key) => effectsIn(await ask(queries.findByKey, key))[0],
-    async list({ after, limit, ...filter }) {
-      const size = boundedLimit(limit, limits.page)
-      const given = [filter.kind, filter.record].filter((value) => value !== undefined)
-      const query = queries.list(filter)
-      const most = query.isWhole ? size + 1 : limits.looked
-      return pageIn(await ask(query, after ?? '0', size + 1, most, ...given), size, most)
+    async list({ limit, ...query }) {
+      const listing = effectListing(schema, query, boundedLimit(limit, limits.page))
+      return listing.page(await ask(listing, ...listing.values))
     },
     async done({ since, limit, after }) {
       const size = boundedLimit(limit, limits.page)
@@ -131,15 +130,6 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
     },
     reap: async (limit, keepMs) => (await ask(queries.reap, boundedLimit(limit, limits.batch), keepMs)).length,
   }
-}
-
-/** Goes on behind the last that is shown, or behind the last that was looked at. */
-function pageIn(rows: readonly Row[], size: number, most: number): EffectPage {
-  const fitting = effectsIn(rows.filter(({ fits }) => Number(fits) === 1))
-  const effects = fitting.slice(0, size)
-  const last = rows.at(-1)
-  const end = fitting.length > size ? effects.at(-1)?.id : Number(last?.n) === most ? last?.id : undefined
-  return { effects, next: end == null ? undefined : String(end) }
 }
 
 function effectsIn(rows: readonly Row[]): readonly StoredEffect[] {

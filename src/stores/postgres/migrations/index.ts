@@ -9,6 +9,7 @@ import { fewerIndexes } from './0008-fewer-indexes.js'
 import { traces } from './0009-traces.js'
 import { audit } from './0010-audit.js'
 import { quickerStatements } from './0011-quicker-statements.js'
+import { effectsByTenant } from './0012-effects-by-tenant.js'
 import type { Migration } from './migration.js'
 
 /** Every migration, in order and without gaps. */
@@ -24,6 +25,7 @@ export const migrations: readonly Migration[] = [
   traces,
   audit,
   quickerStatements,
+  effectsByTenant,
 ]
 
 /** The schema that this release reads and writes. */

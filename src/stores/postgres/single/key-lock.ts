@@ -1,15 +1,13 @@
-import type { RecordName } from '../../../engine/record.js'
 import { lockNumber } from '../advisory.js'
-import { digestOf } from '../arguments.js'
 import { milliseconds } from '../columns.js'
 import type { Asked, Query, Row, Session } from '../connections.js'
 
-/** A key's lock for the rest of a transaction. */
+/** A key's lock for the rest of a transaction, by the digest of its record. */
 export interface KeyLock {
   /** Takes it if it is free, and says the store's time. */
-  taking(name: RecordName): Asked
+  taking(digest: Uint8Array): Asked
   /** Waits until nobody has it. */
-  wait(query: Session<unknown>['query'], name: RecordName): Promise<void>
+  wait(query: Session<unknown>['query'], digest: Uint8Array): Promise<void>
   now(query: Session<unknown>['query']): Promise<number>
 }
 
@@ -18,11 +16,11 @@ export function keyLock(schema: string, quotedSchema: string): KeyLock {
   const take: Query = { text: `SELECT pg_try_advisory_xact_lock($1::bigint), ${now}`, gives: ['is_taken', 'now'] }
   const wait: Query = { text: 'SELECT count(pg_advisory_xact_lock($1::bigint))', gives: ['count'] }
   const time: Query = { text: `SELECT ${now}`, gives: ['now'] }
-  const numberOf = (name: RecordName) => lockNumber(schema, 'single', digestOf(name))
+  const numberOf = (digest: Uint8Array) => lockNumber(schema, 'single', digest)
   return {
-    taking: (name) => ({ query: take, values: [numberOf(name)] }),
-    async wait(query, name) {
-      await query(wait, [numberOf(name)])
+    taking: (digest) => ({ query: take, values: [numberOf(digest)] }),
+    async wait(query, digest) {
+      await query(wait, [numberOf(digest)])
     },
     async now(query) {
       const [row] = await query(time, [])

@@ -5,7 +5,7 @@ import type { Reservation } from '../../../engine/verdict.js'
 import { passing } from '../../../kernel/crash-points.js'
 import { HapaxError, invariant, isHapaxError } from '../../../kernel/errors.js'
 import { postgresBounds } from '../../../kernel/limits.js'
-import { completedIn, type Found, ofCreation, type Written } from '../arguments.js'
+import { completedIn, digestOf, type Found, type Written } from '../arguments.js'
 import { type Connections, inTurn, type Opening } from '../connections.js'
 import { aboutScope, openExecutor, sessionExecutor } from '../executor.js'
 import { isTakenKey } from '../faults.js'
@@ -13,6 +13,7 @@ import { type Closing, type Ending, inOneCommit, type OpenCommit } from '../in-o
 import { finding, foundAmong, type RecordTable, recordTable } from '../record-table.js'
 import type { Surroundings } from '../transaction.js'
 import { rowsSavepoint } from '../undoable.js'
+import type { Creation } from './creation.js'
 import { inJoined } from './joined.js'
 import { type KeyLock, takenIn } from './key-lock.js'
 
@@ -30,13 +31,14 @@ import { type KeyLock, takenIn } from './key-lock.js'
  */
 export async function single<Tx, T>(
   connections: Pick<Connections<Tx>, 'transaction'>,
-  { queries, effects, rowSecurity, readBack, lock }: Surroundings & { readonly lock: KeyLock },
+  { queries, effects, rowSecurity, readBack, lock, creation }: SingleSurroundings,
   reservation: Reservation,
   body: (at: SingleAttempt<Tx>) => Promise<SingleStep<T>>,
   joins?: unknown,
 ): Promise<SingleOutcome<T>> {
+  const digest = digestOf(reservation)
   const opening: Opening = {
-    asked: [...aboutScope(rowSecurity, reservation.scope), lock.taking(reservation), finding(queries, reservation)],
+    asked: [...aboutScope(rowSecurity, reservation.scope), lock.taking(digest), finding(queries, digest)],
     savepoint: rowsSavepoint,
   }
   try {
@@ -78,11 +80,11 @@ export async function single<Tx, T>(
     }
     const committed = ({ expiresAt }: Completed) => ({ kind: 'committed', value, expiresAt }) as const
     const outbox = rows === 'keep' ? (wanted.effects ?? []) : []
-    const creation = found === undefined ? { query: queries.create, values: ofCreation(completedAt(now)) } : undefined
-    if (creation !== undefined && outbox.length === 0) {
+    const created = found === undefined ? creation(digest, completedAt(now)) : undefined
+    if (created !== undefined && outbox.length === 0) {
       passing('single.written')
       return {
-        last: [creation],
+        last: [created],
         comesTo: ([rows = []]) => committed(completedIn(rows[0] ?? {})),
         async found() {
           const record = await lastWritten(claim)
@@ -91,9 +93,9 @@ export async function single<Tx, T>(
       }
     }
     const written =
-      creation === undefined
+      created === undefined
         ? await rewritten(records, found as Found, completedAt(await lock.now(query)))
-        : completedIn((await query(creation.query, creation.values))[0] ?? {})
+        : completedIn((await query(created.query, created.values))[0] ?? {})
     await effects.write(execute, claim, outbox)
     passing('single.written')
     const isCommitted = async () => (await lastWritten(claim))?.committedIn === written.committedIn
@@ -103,7 +105,7 @@ export async function single<Tx, T>(
   /** What stands there under this claim, once nobody has the key. */
   async function lastWritten(claim: Claim): Promise<(StoredRecord & Partial<Written>) | undefined> {
     const found = await readBack.transaction(async ({ query }) => {
-      await lock.wait(query, claim)
+      await lock.wait(query, digest)
       return recordTable(queries, await sessionExecutor(query, rowSecurity, claim.scope)).lock(claim)
     })
     if (found?.record.claimId !== claim.claimId) return undefined
@@ -113,6 +115,12 @@ export async function single<Tx, T>(
 }
 
 type Ended<T> = Ending<SingleOutcome<T>> | Closing<SingleOutcome<T>>
+
+/** What it works with besides connections. */
+export interface SingleSurroundings extends Surroundings {
+  readonly lock: KeyLock
+  readonly creation: Creation
+}
 
 /** One that is there already, as it was when it was judged. */
 async function rewritten(records: RecordTable, found: Found, completed: StoredRecord): Promise<Completed & Written> {

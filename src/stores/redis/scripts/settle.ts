@@ -27,7 +27,10 @@ else
   })
 end
 changes.claimId = ''
-local said = given.evidence .. digits(now) .. '}'
+local open = redis.call('HMGET', KEYS[2], 'errorCode', 'looks')
+local doubt = '{"errorCode":' .. cjson.encode(open[1] or 'unknown') .. ',"at":' .. digits(record.doubtedAt or now)
+  .. ',"fence":' .. digits(record.fence) .. ',"looks":' .. digits(tonumber(open[2] or 0)) .. '}'
+local said = given.evidence .. digits(now) .. ',"doubt":' .. doubt .. '}'
 changes.evidence = record.evidence == '[]' and '[' .. said .. ']' or string.sub(record.evidence, 1, -2) .. ',' .. said .. ']'
 mark(save(record, changes))
 return 1

@@ -1,6 +1,6 @@
 import { chained, type Happened, headAfter } from '../../../engine/audit-chain.js'
 import type { Acted, Deed } from '../../../engine/audit-store.js'
-import { enact, enactResolve, happenedTo } from '../../../engine/deeds.js'
+import { enact, enactLook, enactResolve, happenedTo } from '../../../engine/deeds.js'
 import type { StoredEffect } from '../../../engine/effect-store.js'
 import { boundedLimit } from '../../../engine/limit.js'
 import { limits } from '../../../kernel/limits.js'
@@ -33,6 +33,13 @@ export function auditStepsAt(now: number, tables: Tables): AuditSteps {
         if (came.kind === 'refused' || current === undefined) return came as Extract<Acted, { kind: 'refused' }>
         effects.write(current, came.next)
         testified(now, tables, deed.said)
+        return [came.happened]
+      }
+      case 'look': {
+        const current = effects.find(deed.claim.id)
+        const came = enactLook(current, deed, now)
+        if (came.kind === 'refused' || current === undefined) return came as Extract<Acted, { kind: 'refused' }>
+        effects.write(current, came.next)
         return [came.happened]
       }
       case 'settle':

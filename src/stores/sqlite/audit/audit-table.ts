@@ -1,4 +1,5 @@
 import type { AuditEntry, AuditHead, AuditQuery } from '../../../engine/audit-store.js'
+import { numberedPlace } from '../../../engine/page-place.js'
 import type { Connection } from '../connection.js'
 import { statementsOn } from '../statements.js'
 
@@ -41,7 +42,7 @@ export function auditTable(connection: Connection): AuditTable {
     },
     list(query) {
       const { subject, order, limit, after } = query
-      const first = after === undefined ? (order === 'newest' ? Number.MAX_SAFE_INTEGER : 0) : Number(after)
+      const first = after === undefined ? (order === 'newest' ? Number.MAX_SAFE_INTEGER : 0) : numberedPlace(after)
       const given = [first, subject, limit].filter((value) => value !== undefined)
       return statement(list(query))
         .all(given)

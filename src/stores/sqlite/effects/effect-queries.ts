@@ -1,4 +1,5 @@
-import { type EffectQuery, effectStates } from '../../../engine/effect-store.js'
+import type { EffectQuery } from '../../../engine/effect-store.js'
+import { effectListing } from './effect-listing.js'
 import { intentColumns, stateColumns } from './effect-row.js'
 
 /** Every statement on the effects. Conditions repeat those of the partial indexes, or else SQLite ignores these. */
@@ -46,11 +47,7 @@ export const effectQueries = {
   doubts: `SELECT ${whole} FROM ${both}
     WHERE s.state = 'unknown' AND s.reconcile_after <= ? AND ${wanted}
     ORDER BY s.reconcile_after LIMIT ?`,
-  list: ({ state, kind, record }: Pick<EffectQuery, 'state' | 'kind' | 'record'>) =>
-    `SELECT ${whole} FROM ${both}
-     WHERE s.effect_id > ? ${isIn(state)} ${kind === undefined ? '' : 'AND s.kind = ?'}
-       ${record === undefined ? '' : 'AND e.record_id = ?'}
-     ORDER BY s.effect_id LIMIT ?`,
+  list: (query: EffectQuery) => effectListing(whole, query),
   done: `SELECT ${whole} FROM ${both}
     WHERE s.state IN ('done', 'discarded') AND s.state = 'done' AND s.finished_at >= ?1
       AND (s.finished_at, s.effect_id) > (?1, ?2) ORDER BY s.finished_at, s.effect_id LIMIT ?3`,
@@ -62,13 +59,6 @@ export const effectQueries = {
   removeIntent: 'DELETE FROM hapax_effects WHERE id = ? RETURNING downstream_key',
   removeState: 'DELETE FROM hapax_effect_states WHERE effect_id = ?',
 } as const
-
-/** As a text of ours and not as a value, or else SQLite cannot know which index holds it. */
-function isIn(wanted: EffectQuery['state']): string {
-  if (wanted === undefined) return ''
-  const known = effectStates.find((state) => state === wanted)
-  return known === undefined ? 'AND 0' : `AND s.state = '${known}'`
-}
 
 function marks(names: readonly string[]): string {
   return names.map(() => '?').join(', ')

@@ -1,6 +1,7 @@
 import type { StoredEffect } from '../../../engine/effect-store.js'
 import * as transitions from '../../../engine/effect-transitions.js'
 import { boundedLimit } from '../../../engine/limit.js'
+import { effectPlace } from '../../../engine/listing.js'
 import { limits } from '../../../kernel/limits.js'
 import type { EffectSteps } from '../protocol.js'
 import type { Tables } from '../tables.js'
@@ -54,11 +55,12 @@ export function effectStepsAt(now: number, { effects, calls }: Pick<Tables, 'eff
       changes(seen.id, (current) => transitions.resolve(current, seen, evidence, now)),
     'effects.find': (id) => effects.find(id),
     'effects.findByKey': (downstreamKey) => effects.findByKey(downstreamKey),
-    'effects.list'({ limit, after, ...filter }) {
-      const size = boundedLimit(limit, limits.page)
-      const found = effects.list({ ...filter, after: Number(after ?? 0), limit: size + 1 })
+    'effects.list'(query) {
+      const size = boundedLimit(query.limit, limits.page)
+      const found = effects.list({ ...query, limit: size + 1 })
       const page = found.slice(0, size)
-      return { effects: page, next: found.length > size ? String(page.at(-1)?.id) : undefined }
+      const last = found.length > size ? page.at(-1) : undefined
+      return { effects: page, next: last && effectPlace(last, query) }
     },
     'effects.redrive': (ids, keyMemory) =>
       ids.flatMap((id) => change(id, (current) => transitions.redrive(current, keyMemory, now)) ?? []),

@@ -26,7 +26,7 @@ export interface EffectTable {
   /** Those whose lease is over and whose call had begun. */
   overdue(now: number, limit: number): readonly StoredEffect[]
   doubts(kinds: readonly string[], now: number, limit: number): readonly StoredEffect[]
-  list(query: Omit<EffectQuery, 'after'> & { readonly after: number }): readonly StoredEffect[]
+  list(query: EffectQuery): readonly StoredEffect[]
   /** Those that were done after that place. */
   done(finishedAt: number, id: number, limit: number): readonly StoredEffect[]
   named(downstreamKeys: readonly string[]): readonly StoredEffect[]
@@ -81,9 +81,9 @@ export function effectTable(connection: Connection): EffectTable {
     },
     overdue: (now, limit) => all(queries.overdue, [now, limit]),
     doubts: (kinds, now, limit) => all(queries.doubts, [now, JSON.stringify(kinds), limit]),
-    list({ after, limit, ...filter }) {
-      const given = [after, filter.kind, filter.record].filter((value) => value !== undefined)
-      return all(queries.list(filter), [...given, limit])
+    list(query) {
+      const { text, values } = queries.list(query)
+      return all(text, values)
     },
     done: (finishedAt, id, limit) => all(queries.done, [finishedAt, id, limit]),
     named: (downstreamKeys) => all(queries.withKeys, [JSON.stringify(downstreamKeys)]),
