@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { digestOf, ofCompletion, ofReservation } from '../../dist/stores/postgres/arguments.js'
+import { completing, digestOf, reserving, valuesOf } from '../../dist/stores/postgres/arguments.js'
 import { queriesFor } from '../../dist/stores/postgres/queries.js'
 import { folderWith } from '../../scripts/executables.mjs'
 import { installedBinaries } from '../../scripts/postgres/installed-binaries.mjs'
@@ -49,12 +49,12 @@ function script(): string {
   const claim = { ...asked, generation: 1, fence: 1 }
   return [
     '\\set turn random(1, 9000000000000000)',
-    `${filled(insert.text, ofReservation(asked))};`,
-    `${filled(complete.text, ofCompletion(claim, completion))};`,
+    `${filled(insert.text, valuesOf(reserving, asked))};`,
+    `${filled(complete.text, valuesOf(completing, { claim, completion }))};`,
   ].join('\n')
 }
 
-function filled(text: string, values: ReturnType<typeof ofReservation>): string {
+function filled(text: string, values: ReturnType<typeof valuesOf>): string {
   const digest = digestOf(reservation('bench'))
   const literal = (value: unknown) => {
     if (value === undefined) throw new Error(`A statement has more parameters than the store gives: ${text}`)

@@ -103,9 +103,9 @@ function declare<Tx>(url: string, library: ClientLibrary<Tx>): void {
         node.store.open(),
         node.store.find(name),
         node.store.transaction(claim, () => expect.fail('It cannot begin.')),
-      ]
+      ].map(ended)
       for (const step of steps)
-        expect(await bounded(ended(step), 'a step without a server', 3_000)).toMatchObject({
+        expect(await bounded(step, 'a step without a server', 3_000)).toMatchObject({
           kind: 'threw',
           error: { code: expect.stringMatching(/^store_(busy|failed)$/) },
         })
@@ -133,8 +133,8 @@ function declareForPools(url: string): void {
       onTestFinished(() => pool.end())
       const store = postgresStore({ pool, schema: bench.schema, statementTimeout })
       const taken = await pool.connect()
-      const steps = [store.find(name), store.transaction(claim, () => expect.fail('It cannot begin.'))]
-      for (const step of steps) expect(await ended(step)).toMatchObject({ error: { code: 'store_busy' } })
+      const steps = [store.find(name), store.transaction(claim, () => expect.fail('It cannot begin.'))].map(ended)
+      for (const step of steps) expect(await step).toMatchObject({ error: { code: 'store_busy' } })
       taken.release()
       expect(await store.find(name)).toBeUndefined()
       expect(pool).toMatchObject({ totalCount: 1, idleCount: 1, waitingCount: 0 })
@@ -154,10 +154,10 @@ function declareForPools(url: string): void {
           hasRun = true
           return { value: 7, write: { kind: 'complete', ...completion() } }
         }),
-      ]
+      ].map(ended)
       // Of a single statement this library does not tell whether it was sent; a transaction that did not begin is none.
       for (const [index, code] of ['store_failed', 'store_busy'].entries())
-        expect(await ended(steps[index] as Promise<unknown>)).toMatchObject({ error: { code } })
+        expect(await steps[index]).toMatchObject({ error: { code } })
       taken.release()
       expect(await store.find(name)).toBeUndefined()
       expect(hasRun).toBe(false)

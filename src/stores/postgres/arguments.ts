@@ -1,8 +1,9 @@
-import { recordDigest } from '../../engine/digest.js'
+import { digestHex, recordDigest } from '../../engine/digest.js'
 import type { Claim, RecordName, StoredRecord } from '../../engine/record.js'
 import type { Completed, Completion } from '../../engine/store.js'
 import type { Reservation } from '../../engine/verdict.js'
 import { columns, forever, recordOf, type SqlValue } from '../sql/row.js'
+import { arrayOf } from './array.js'
 import { recordRowOf } from './columns.js'
 import type { Row } from './connections.js'
 
@@ -12,30 +13,94 @@ export function digestOf(name: RecordName): Buffer {
   return Buffer.from(recordDigest(name))
 }
 
-export function ofReservation(reservation: Reservation): readonly SqlValue[] {
-  const { scope, key, claimId, operation, fingerprints, onLeaseOver } = reservation
-  const { retentionMs, tombstoneMs, leaseMs, progress, trace } = reservation
-  const names = [digestOf(reservation), scope, key, claimId, operation, fingerprints[0], onLeaseOver]
-  return [...names, retentionMs ?? null, tombstoneMs, leaseMs, progress ?? null, trace ?? null]
+/** What a statement is given: the digest of its record, and these behind it. */
+export interface Given<Asked> {
+  readonly nameOf: (asked: Asked) => RecordName
+  readonly behind: readonly ((asked: Asked) => SqlValue)[]
 }
 
-export function ofRenewal(claim: Claim, leaseMs: number): readonly SqlValue[] {
-  return [...ofClaim(claim), leaseMs]
+export interface Renewing {
+  readonly claim: Claim
+  readonly leaseMs: number
 }
 
-export function ofCompletion(claim: Claim, { answer, answerVersion }: Completion): readonly SqlValue[] {
-  const kept = { answer } as StoredRecord
-  const said = [
-    columns.response_status_code,
-    columns.response_headers,
-    columns.response_body,
-    columns.response_withheld_bytes,
-  ].map((valueIn) => valueIn(kept))
-  return [...ofClaim(claim), ...said, answerVersion]
+export interface Completing {
+  readonly claim: Claim
+  readonly completion: Completion
 }
 
-export function ofClaim({ fence, claimId, generation, ...name }: Claim): readonly SqlValue[] {
-  return [digestOf(name), fence, claimId, generation]
+export const reserving: Given<Reservation> = {
+  nameOf: (reservation) => reservation,
+  behind: [
+    ({ scope }) => scope,
+    ({ key }) => key,
+    ({ claimId }) => claimId,
+    ({ operation }) => operation,
+    ({ fingerprints }) => fingerprints[0],
+    ({ onLeaseOver }) => onLeaseOver,
+    ({ retentionMs }) => retentionMs ?? null,
+    ({ tombstoneMs }) => tombstoneMs,
+    ({ leaseMs }) => leaseMs,
+    ({ progress }) => progress ?? null,
+    ({ trace }) => trace ?? null,
+  ],
+}
+
+export const reading: Given<RecordName> = { nameOf: (name) => name, behind: [] }
+
+/** Whoever is named here still holds the record. */
+export const holding: Given<Claim> = {
+  nameOf: (claim) => claim,
+  behind: [({ fence }) => fence, ({ claimId }) => claimId, ({ generation }) => generation],
+}
+
+export const renewing: Given<Renewing> = {
+  nameOf: ({ claim }) => claim,
+  behind: [...byClaim<Renewing>(), ({ leaseMs }) => leaseMs],
+}
+
+export const completing: Given<Completing> = {
+  nameOf: ({ claim }) => claim,
+  behind: [
+    ...byClaim<Completing>(),
+    answered('response_status_code'),
+    answered('response_headers'),
+    answered('response_body'),
+    answered('response_withheld_bytes'),
+    ({ completion }) => completion.answerVersion,
+  ],
+}
+
+function byClaim<Asked extends { readonly claim: Claim }>(): Given<Asked>['behind'] {
+  return holding.behind.map(
+    (valueOf) =>
+      ({ claim }) =>
+        valueOf(claim),
+  )
+}
+
+function answered(column: keyof typeof columns): (asked: Completing) => SqlValue {
+  const valueIn = columns[column]
+  return ({ completion }) => valueIn(completion as StoredRecord)
+}
+
+/** For one record. */
+export function valuesOf<Asked>({ nameOf, behind }: Given<Asked>, asked: Asked): readonly SqlValue[] {
+  return [digestOf(nameOf(asked)), ...behind.map((valueOf) => valueOf(asked))]
+}
+
+/** For many: an array for each parameter. The digests stand there as PostgreSQL spells them. */
+export function arraysOf<Asked>(
+  { behind }: Given<Asked>,
+  digests: readonly string[],
+  asked: readonly Asked[],
+): readonly string[] {
+  return [arrayOf(digests), ...behind.map((valueOf) => arrayOf(asked.map(valueOf)))]
+}
+
+/** A digest as PostgreSQL spells it. */
+export function spelledDigestOf(name: RecordName): string {
+  return `\\x${digestHex(name)}`
 }
 
 /** A row that was read, with the store's time at that moment. */

@@ -8,6 +8,10 @@ export function arrayOf(values: readonly SqlValue[]): string {
 function element(value: SqlValue): string {
   if (value === null) return 'NULL'
   if (typeof value === 'number') return String(value)
-  if (typeof value === 'string') return `"${value.replaceAll(/["\\]/g, '\\$&')}"`
+  if (typeof value === 'string') return `"${special.test(value) ? value.replaceAll(specials, '\\$&') : value}"`
   return `"\\\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}"`
 }
+
+/** To look whether there are any takes less than to replace none. */
+const special = /["\\]/
+const specials = /["\\]/g

@@ -1,5 +1,5 @@
 import { postgresBounds } from '../../kernel/limits.js'
-import { milliseconds, selected, whole } from './columns.js'
+import { milliseconds, read, whole } from './columns.js'
 import type { Query } from './connections.js'
 import {
   column,
@@ -19,8 +19,16 @@ import {
 export type BatchQueries = ReturnType<typeof batchQueriesFor>
 
 /** A large body stays behind, and its record is read alone: a batch of them would fill the memory. */
-const isLarge = `coalesce(octet_length(response_body) > ${postgresBounds.batchedBodyBytes}, false)`
-const light = selected(whole).replace('response_body', `CASE WHEN NOT ${isLarge} THEN response_body END`)
+const isLarge = `octet_length(response_body) > ${postgresBounds.batchedBodyBytes}`
+const light = whole.map((name) =>
+  name === 'response_body' ? `CASE WHEN NOT (${isLarge}) THEN ${name} END` : read(name),
+)
+
+/** What is told of a record that is there. */
+export const told = ['committed_in', 'is_large', ...whole]
+const tells = ['committed_in', `CASE WHEN ${isLarge} THEN 'yes' END`, ...light]
+/** The same in one column, each as PostgreSQL spells it: most keys are new, and their rows would be forty times nothing. */
+const tellsInOne = `json_build_array(${tells.map((value) => `(${value})::text`).join(', ')})`
 
 export function batchQueriesFor(schema: string) {
   const records = `${schema}.records`
@@ -41,15 +49,15 @@ export function batchQueriesFor(schema: string) {
         FROM t, ${asked('bytea', 'text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigint', 'bytea', 'text')}
         WHERE a1 NOT IN (SELECT digest FROM known) ORDER BY a1
         ON CONFLICT (digest) DO NOTHING RETURNING digest, id, created_at)
-      SELECT digest, NULL::bigint, ${milliseconds('t.now')}, committed_in, ${isLarge}, ${light} FROM known, t
-      UNION ALL SELECT digest, id, ${milliseconds('created_at')}, NULL, false, ${whole.map(() => 'NULL').join(', ')} FROM fresh`,
-      gives: ['digest', 'fresh_id', 'now', 'committed_in', 'is_large', ...whole],
+      SELECT digest, id, ${milliseconds('created_at')}, NULL FROM fresh
+      UNION ALL SELECT digest, NULL, ${milliseconds('t.now')}, ${tellsInOne}::text FROM known, t`,
+      gives: ['digest', 'fresh_id', 'now', 'known'],
       plan: 'young',
     },
     read: {
-      text: `SELECT digest, ${milliseconds(`${schema}.clock()`)}, committed_in, ${isLarge}, ${light} FROM ${records}
+      text: `SELECT digest, ${milliseconds(`${schema}.clock()`)}, ${tells.join(', ')} FROM ${records}
       WHERE digest = ANY($1::bytea[])`,
-      gives: ['digest', 'now', 'committed_in', 'is_large', ...whole],
+      gives: ['digest', 'now', ...told],
       plan: 'young',
     },
     renew: {

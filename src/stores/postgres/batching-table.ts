@@ -1,24 +1,14 @@
-import type { Claim, RecordName } from '../../engine/record.js'
+import type { RecordName } from '../../engine/record.js'
 import type { Completed, Completion } from '../../engine/store.js'
 import type { Reservation } from '../../engine/verdict.js'
 import { postgresBounds } from '../../kernel/limits.js'
-import { copied, type Found, type Written } from './arguments.js'
+import { type Completing, copied, type Found, type Renewing, type Written } from './arguments.js'
 import { isSpoiled } from './faults.js'
 import { type LaneSettings, lanes, type Outcome } from './lanes.js'
 import type { Inserted, RecordTable } from './record-table.js'
 
 /** What can travel with others. */
 type Batched = Pick<RecordTable, 'insert' | 'find' | 'renew' | 'complete'>
-
-export interface Renewing {
-  readonly claim: Claim
-  readonly leaseMs: number
-}
-
-export interface Completing {
-  readonly claim: Claim
-  readonly completion: Completion
-}
 
 /**
  * One statement for many records, no two of which are the same: for each in turn what became of it, or `undefined` where that

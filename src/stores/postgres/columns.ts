@@ -33,7 +33,12 @@ const numbers = new Set([
 export const whole: readonly string[] = ['id', 'revision', 'scope_id', 'idempotency_key', ...Object.keys(columns)]
 
 export function selected(names: readonly string[]): string {
-  return names.map((name) => (times.has(name) ? `${milliseconds(name)} AS ${name}` : name)).join(', ')
+  return names.map((name) => (times.has(name) ? `${read(name)} AS ${name}` : name)).join(', ')
+}
+
+/** The value of a column as it is read. */
+export function read(name: string): string {
+  return times.has(name) ? milliseconds(name) : name
 }
 
 export function milliseconds(time: string): string {

@@ -105,30 +105,38 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
     })
   }
 
+  /** A connection for as long as it takes to be answered. */
+  async function lent<Answer>(ask: (client: Client) => Promise<Answer>): Promise<Answer> {
+    const client = await connected()
+    // The statement itself says that a connection is lost. An event that nobody hears would end the process.
+    client.on('error', ignore)
+    const giveBack = (isUsable: boolean) => {
+      client.off('error', ignore)
+      client.release(!isUsable)
+    }
+    const asked = ask(client)
+    try {
+      const answer = await bounded(asked)
+      giveBack(true)
+      return answer
+    } catch (error) {
+      if (isHapaxError(error)) setAside(asked, giveBack)
+      else giveBack(isReusable(error))
+      throw error
+    }
+  }
+
   return {
     async close() {
       for (const letGo of aside) letGo()
     },
 
     async query(query, values) {
-      const client = await connected()
-      // The statement itself says that a connection is lost. An event that nobody hears would end the process.
-      client.on('error', ignore)
-      const giveBack = (isUsable: boolean) => {
-        client.off('error', ignore)
-        client.release(!isUsable)
-      }
-      const asked = send(client, [{ query, values }])
-      try {
-        const [rows = []] = await bounded(asked)
-        giveBack(true)
-        return rows
-      } catch (error) {
-        if (isHapaxError(error)) setAside(asked, giveBack)
-        else giveBack(isReusable(error))
-        throw error
-      }
+      const [rows = []] = await lent((client) => send(client, [{ query, values }]))
+      return rows
     },
+
+    queryTogether: (asked) => lent((client) => (mayGo(client) ? send(client, asked) : Promise.resolve(undefined))),
 
     async transaction(body, { asked: opening, savepoint } = { asked: [] }) {
       const client = await connected()

@@ -1,80 +1,50 @@
-import type { RecordName } from '../../engine/record.js'
-import type { Completed } from '../../engine/store.js'
-import type { Reservation } from '../../engine/verdict.js'
-import type { SqlValue } from '../sql/row.js'
 import {
+  arraysOf,
   completedIn,
-  digestOf,
+  completing,
   type Found,
   foundIn,
-  ofCompletion,
-  ofRenewal,
-  ofReservation,
-  type Written,
+  type Given,
+  reading,
+  renewing,
+  reserving,
+  spelledDigestOf,
 } from './arguments.js'
-import { arrayOf } from './array.js'
-import type { BatchQueries } from './batch-queries.js'
-import type { Completing, RecordBatches, Renewing } from './batching-table.js'
-import type { Query, Row } from './connections.js'
+import { type BatchQueries, told } from './batch-queries.js'
+import type { RecordBatches } from './batching-table.js'
+import { named, type Query, type Row } from './connections.js'
 import { type Execute, everyScope } from './executor.js'
 import type { Inserted } from './record-table.js'
 
 /** The statements on many records at once, by which records travel together. */
 export function recordBatches(queries: BatchQueries, execute: Execute): RecordBatches {
-  /** What the statement gave for each operation. The first value of each is the digest of its record. */
-  async function all<Result>(
-    query: Query,
-    operations: readonly (readonly SqlValue[])[],
-    resultOf: (row: Row) => Result | undefined,
-  ): Promise<readonly (Result | undefined)[]> {
-    const rows = new Map<unknown, Row>()
-    for (const row of await execute(everyScope, query, transposed(operations))) rows.set(row.digest, row)
-    return operations.map(([digest]) => {
-      const row = rows.get(spelled(digest as Buffer))
-      return row && resultOf(row)
-    })
+  /** What the statement gave for each that was asked. Every row says whose it is by its digest. */
+  function all<Asked, Result>(query: Query, given: Given<Asked>, resultOf: (row: Row) => Result | undefined) {
+    return async (asked: readonly Asked[]): Promise<readonly (Result | undefined)[]> => {
+      const digests = asked.map((one) => spelledDigestOf(given.nameOf(one)))
+      const rows = new Map<unknown, Row>()
+      for (const row of await execute(everyScope, query, arraysOf(given, digests, asked))) rows.set(row.digest, row)
+      return digests.map((digest) => {
+        const row = rows.get(digest)
+        return row && resultOf(row)
+      })
+    }
   }
 
   return {
-    insert: (reservations: readonly Reservation[]) =>
-      all<Inserted>(queries.reserve, reservations.map(ofReservation), insertedIn),
-    find: (names: readonly RecordName[]) => all(queries.read, names.map(digested), lightIn),
-    renew: (renewals: readonly Renewing[]) =>
-      all<true>(
-        queries.renew,
-        renewals.map(({ claim, leaseMs }) => ofRenewal(claim, leaseMs)),
-        () => true,
-      ),
-    complete: (completions: readonly Completing[]) =>
-      all<Completed & Written>(
-        queries.complete,
-        completions.map(({ claim, completion }) => ofCompletion(claim, completion)),
-        completedIn,
-      ),
+    insert: all(queries.reserve, reserving, insertedIn),
+    find: all(queries.read, reading, lightIn),
+    renew: all(queries.renew, renewing, () => true as const),
+    complete: all(queries.complete, completing, completedIn),
   }
 }
 
-function insertedIn(row: Row): Inserted {
-  if (row.fresh_id === null) return { kind: 'known', found: lightIn(row) }
-  return { kind: 'new', id: Number(row.fresh_id), now: Number(row.now) }
+function insertedIn({ fresh_id, now, known }: Row): Inserted {
+  if (known === null || known === undefined) return { kind: 'new', id: Number(fresh_id), now: Number(now) }
+  return { kind: 'known', found: lightIn({ ...named({ gives: told }, JSON.parse(known)), now: now ?? null }) }
 }
 
 /** A body that is too large to travel with others is read alone. */
 function lightIn(row: Row): Found | undefined {
-  return row.is_large === 't' ? undefined : foundIn(row)
-}
-
-function digested(name: RecordName): readonly SqlValue[] {
-  return [digestOf(name)]
-}
-
-/** A digest as PostgreSQL spells it. */
-function spelled(digest: Buffer): string {
-  return `\\x${digest.toString('hex')}`
-}
-
-/** From one list of values per operation to one array per parameter. */
-function transposed(operations: readonly (readonly SqlValue[])[]): readonly string[] {
-  const [first = []] = operations
-  return first.map((_, index) => arrayOf(operations.map((values) => values[index] ?? null)))
+  return row.is_large === null ? foundIn(row) : undefined
 }

@@ -17,12 +17,13 @@ import { differences, recordOf, type SqlValue } from '../sql/row.js'
 import { scopesWithin, tenantsIn } from '../sql/tenant.js'
 import {
   completedIn,
+  completing,
   digestOf,
   type Found,
   foundIn,
-  ofCompletion,
-  ofRenewal,
-  ofReservation,
+  renewing,
+  reserving,
+  valuesOf,
   type Written,
 } from './arguments.js'
 import { arrayOf } from './array.js'
@@ -65,7 +66,7 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
 
   return {
     async insert(reservation) {
-      const [row] = await execute(reservation.scope, queries.insert, ofReservation(reservation))
+      const [row] = await execute(reservation.scope, queries.insert, valuesOf(reserving, reservation))
       if (row === undefined) return { kind: 'known', found: undefined }
       return { kind: 'new', id: Number(row.id), now: Number(row.now) }
     },
@@ -81,10 +82,10 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
       return (await execute(record.scope, queries.remove, [digestOf(record), revision])).length > 0
     },
     async renew(claim, leaseMs) {
-      return (await execute(claim.scope, queries.renew, ofRenewal(claim, leaseMs))).length > 0
+      return (await execute(claim.scope, queries.renew, valuesOf(renewing, { claim, leaseMs }))).length > 0
     },
     async complete(claim, completion) {
-      const [row] = await execute(claim.scope, queries.complete, ofCompletion(claim, completion))
+      const [row] = await execute(claim.scope, queries.complete, valuesOf(completing, { claim, completion }))
       return row && completedIn(row)
     },
     async sweep(limit) {

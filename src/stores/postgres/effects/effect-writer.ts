@@ -1,7 +1,7 @@
 import type { NewEffect } from '../../../engine/effect-store.js'
 import type { Claim } from '../../../engine/record.js'
 import { lockNumber } from '../advisory.js'
-import { ofClaim } from '../arguments.js'
+import { holding, valuesOf } from '../arguments.js'
 import { arrayOf } from '../array.js'
 import type { Execute } from '../executor.js'
 import type { EffectQueries } from './effect-queries.js'
@@ -28,7 +28,7 @@ export function effectWriter(schema: string, queries: EffectQueries): EffectWrit
         effects.map(({ order }) => order ?? null),
         effects.map(({ dueInMs }) => dueInMs),
       ]
-      await execute(scope, queries.insert, [...ofClaim(claim), ...all.map(arrayOf)])
+      await execute(scope, queries.insert, [...valuesOf(holding, claim), ...all.map(arrayOf)])
     },
   }
 }
