@@ -40,7 +40,7 @@ what an aim is about has all of its turns, the others half of them, half as long
           'Application, callers and PostgreSQL share the machine. The bare route has no keys: it is asked all the same.',
           "Everything else on PostgreSQL has `connection: 'direct'`. Statements unnamed: `connection: 'pooler'`, the default, which also does with a pooler in transaction mode in between; here there is none.",
           "No replay cache: `replayCache: 'off'`, so that each replay asks PostgreSQL.",
-          `The replay cache holds ${replayCacheBounds.bytes >> 20} MB, and ${knownKeys.toLocaleString('en')} keys are asked for in turn: their answers of 20 KB do not fit, so that those replays ask the store, too.`,
+          `The replay cache holds ${replayCacheBounds.bytes >> 20} MB, and ${knownKeys.toLocaleString('en')} keys are asked for in turn: their answers of 20 KB do not fit, so that most of those replays ask the store, too.`,
         ],
       }
     }),
