@@ -84,7 +84,7 @@ export function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= ascii.zero && byte <= ascii.nine
 }
 
-export function isExponentMark(byte: number | undefined): boolean {
+function isExponentMark(byte: number | undefined): boolean {
   return byte === ascii.e || byte === 0x45
 }
 
