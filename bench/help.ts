@@ -25,7 +25,8 @@ What is missing is installed. All of them: the dependencies of Hapax, by npm ci.
 
 ${Object.values(sources).join('\n')}
 
-Redis and peers that cannot be had are left out, and the bench says why.`
+Who does not start is left out, and the bench says why; without PostgreSQL, and in peers without those packages, nothing is
+measured.`
 }
 
 export function helpOf({ name, measures, how, needs, turns }: Bench): string {

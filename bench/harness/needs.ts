@@ -10,7 +10,7 @@ the npm package that scripts/postgres-package names; else, as root on Debian, by
 part of an installed one, and none is installed for it.`,
   Redis: `Redis: the one that HAPAX_TEST_REDIS names, or an installed one; else, as root on Debian, by apt-get install redis-server.`,
   peers: `Others that are compared, by npm ci into bench/peers/programs, which is no part of the package:
-${packages()}.`,
+${packages()}`,
 }
 
 function packages(): string {
