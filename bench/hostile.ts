@@ -105,6 +105,7 @@ export const hostile: Bench = {
   measures: 'what bodies that were made to be slow cost, from bytes to fingerprint',
   how: `Processor time per megabyte of each body, the best of all rounds, since everything else is the neighbours' time. More than
 ${boundMsPerMb} ms for a megabyte fails the bench.`,
+  needs: [],
   turns: { rounds: 12, seconds: 1 },
   async run({ rounds }) {
     const rows = bodies.map(({ name, body, mediaType = 'application/json', options = {} }) => {

@@ -3,14 +3,13 @@ import { parseArgs } from 'node:util'
 import { judged } from './aims.js'
 import { benches } from './benches.js'
 import type { Bench } from './harness/bench.js'
+import { disturbed } from './harness/disturbed.js'
 import { type Circumstances, circumstances } from './harness/machine.js'
+import { watchOthers } from './harness/others.js'
 import { putOnRecord, type Result } from './harness/results.js'
 import { plainTable, shown } from './harness/table.js'
 import { helpOf, usage } from './help.js'
 import { report } from './report/report.js'
-
-/** More of the machine than this was somebody else's when the bench began: its numbers would be his. */
-const quietShare = 0.15
 
 /** Everything ends: no turn is longer than a minute, and no bench has more than a hundred rounds. */
 const most = { rounds: 100, seconds: 60 } as const
@@ -24,7 +23,6 @@ function given() {
       args: process.argv.slice(2),
       allowPositionals: true,
       options: {
-        all: { type: 'boolean' },
         rounds: { type: 'string' },
         seconds: { type: 'string' },
         record: { type: 'boolean' },
@@ -60,14 +58,16 @@ async function measure(bench: Bench): Promise<number> {
   const turns = { rounds: number('rounds', bench.turns.rounds), seconds: number('seconds', bench.turns.seconds) }
   const around = await circumstances()
   console.log(`${bench.name}: ${bench.measures}\n${told(around)}`)
+  const others = watchOthers()
   const startedAt = performance.now()
   const measured = await bench.run({
     ...turns,
-    extent: options.all ? 'all' : 'usual',
     say: (line) => console.error(`  ${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(4)} s  ${line}`),
   })
+  const busyMeanwhile = others()
   const aims = judged(bench.name, measured.ratios)
-  const result: Result = { bench: bench.name, ...measured, aims, command: command(), ...around }
+  const meanwhile = busyMeanwhile === undefined ? {} : { busyMeanwhile }
+  const result: Result = { bench: bench.name, ...measured, aims, command: command(), ...around, ...meanwhile }
   if (Object.keys(measured.versions).length > 0) console.log(`\n${versionsOf(result)}`)
   for (const table of measured.tables) console.log(`\n${plainTable(table)}`)
   if (measured.remarks.length > 0) console.log(`\n${measured.remarks.join('\n')}`)
@@ -82,16 +82,14 @@ async function measure(bench: Bench): Promise<number> {
 
 /** Numbers that others have a share in are not what this code does. */
 function keep(result: Result): void {
-  const isQuiet = result.busyBefore <= quietShare
+  const why = disturbed(result)
+  if (why !== undefined) console.log(`\nThese are not the numbers of a quiet machine: ${why}.`)
   if (options['no-record']) return
-  if (isQuiet || options.record) {
+  if (why === undefined || options.record) {
     putOnRecord(result)
     console.log(`\nPut on record in bench/results/${result.bench}.jsonl; npm run bench -- report shows it in docs.`)
   } else {
-    const busy = Math.round(result.busyBefore * 100)
-    console.log(
-      `\nNot put on record: ${busy} % of this machine was busy before it began. --record does so all the same.`,
-    )
+    console.log('Not put on record: --record does so all the same.')
   }
 }
 

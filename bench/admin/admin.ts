@@ -24,6 +24,7 @@ export const admin: Bench = {
 answers, a little under way, failed or unknown; with a million effects, half a million calls and 100,000 entries of the
 audit log. What counts is the median of its rounds, of which some are the neighbours'; the slowest is shown, and the
 first, which has its plan and its pages made. Every statement of each is explained, and none may read a table through.`,
+  needs: ['PostgreSQL'],
   turns: { rounds: 9, seconds: 1 },
   run: (asked) =>
     closing(async (later): Promise<Measured> => {

@@ -16,6 +16,7 @@ export const effects: Bench = {
   measures: 'how many effects one worker carries out per second on PostgreSQL, beside pg-boss',
   how: `Each effect is claimed, called (the provider answers at once) and settled. Beside it pg-boss does what comes nearest, fetch and
 complete, with as many batches of the same size in hand, on the same server: ${count.toLocaleString('en')} a turn in batches of ${batch}.`,
+  needs: ['PostgreSQL'],
   turns: { rounds: 9, seconds: 1 },
   run: (asked) =>
     closing(async (later): Promise<Measured> => {

@@ -23,6 +23,7 @@ export const growth: Bench = {
   how: `Pairs of a reservation and its completion with ${callers} callers: on a table that was empty, on one with a million records and
 on one with five million, which take turns on one server. Then by one, two and four processes, each with ${callers} callers,
 on one table; what they reach is added up.`,
+  needs: ['PostgreSQL'],
   turns: { rounds: 5, seconds: 2 },
   run: (asked) =>
     closing(async (later): Promise<Measured> => {

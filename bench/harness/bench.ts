@@ -1,3 +1,4 @@
+import type { Need } from './needs.js'
 import type { Table } from './table.js'
 
 /** Something that is measured. */
@@ -7,10 +8,10 @@ export interface Bench {
   readonly measures: string
   /** How, and what is compared with what: for its help and its page. */
   readonly how: string
+  /** What it installs where it is missing. */
+  readonly needs: readonly Need[]
   /** How often what is compared takes turns, and for how long each. */
   readonly turns: Turns
-  /** What `--all` adds; absent when there is no more. */
-  readonly all?: string
   readonly run: (asked: Asked) => Promise<Measured>
 }
 
@@ -20,7 +21,6 @@ export interface Turns {
 }
 
 export interface Asked extends Turns {
-  readonly extent: 'usual' | 'all'
   /** For whoever waits. */
   readonly say: (line: string) => void
 }

@@ -13,6 +13,8 @@ export interface Circumstances {
   readonly memoryGb: number
   /** Of all cores, in the second before the bench began: what others took. */
   readonly busyBefore: number
+  /** Of all cores, in ten seconds while the bench ran: the most that others took. Absent where nobody can say. */
+  readonly busyMeanwhile?: number
   /** The average of a minute, before the bench began. */
   readonly load: number
 }

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
+import { takesPart } from './processor-ticks.js'
 
 /** Begins to watch. What that gives tells the processor time that a server has taken since, in milliseconds. */
 export type ServerTime = () => () => number
@@ -12,6 +13,7 @@ export async function serverTime(pool: pg.Pool): Promise<ServerTime> {
   const { rows } = await pool.query('SELECT pg_backend_pid() AS pid')
   const server = parentOf(rows[0].pid)
   if (server === undefined) return () => () => Number.NaN
+  takesPart(Number(server))
   const own = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === server)
   return () => {
     const before = new Map(own().map((process) => [process, runMs(process)]))

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import process from 'node:process'
 import { answering } from '../harness/answering.mjs'
+import { knownKeys } from './known-keys.mjs'
 import { answerIn, bodyOf, headOf } from './messages.mjs'
 
 /** @typedef {import('node:net').Socket} Socket */
@@ -42,8 +43,7 @@ import { answerIn, bodyOf, headOf } from './messages.mjs'
  * @property {string | undefined} wrong the first answer that was not as it must be
  */
 
-/** So many that callers rarely ask for the same one at a time. */
-const known = Array.from({ length: 1_000 }, () => randomUUID())
+const known = Array.from({ length: knownKeys }, () => randomUUID())
 /** @type {Map<string, string>} What was answered to a known key, by target and key. */
 const answered = new Map()
 /** @type {string[]} */

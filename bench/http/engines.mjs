@@ -4,7 +4,12 @@ import { memoryStore } from 'hapax/memory'
 import { migratePostgres, postgresStore } from 'hapax/postgres'
 import pg from 'pg'
 
-/** @typedef {'bare' | 'postgres' | 'pglite' | 'memory'} Site what guards the route, if anything does */
+/**
+ * What guards the route, if anything does. On PostgreSQL as its guide says for a direct connection; as it says for a pooler, which
+ * is the default; or without a cache of replays.
+ *
+ * @typedef {'bare' | 'postgres' | 'pooler' | 'uncached' | 'pglite' | 'memory'} Site
+ */
 
 /**
  * @param {Site} site
@@ -16,7 +21,8 @@ export async function engineOf(site, url, watcher) {
   // Who is not watched does not even load what would watch.
   const watching = watcher === 'nobody' ? undefined : await import('./watched.mjs')
   const tracing = watching?.tracingOf(watcher)
-  const hapax = engine({ store: await storeOf(site, url), ...(tracing && { tracing }) })
+  const store = await storeOf(site, url)
+  const hapax = engine({ store, ...(site === 'uncached' && { replayCache: 'off' }), ...(tracing && { tracing }) })
   watching?.watch(watcher, hapax)
   await hapax.open()
   return hapax
@@ -31,12 +37,12 @@ export async function engineOf(site, url, watcher) {
  */
 async function storeOf(site, url) {
   if (site === 'memory') return memoryStore()
-  if (site === 'postgres') {
-    const pool = new pg.Pool({ connectionString: url, max: 16 })
-    pool.on('error', () => undefined)
-    return postgresStore({ pool, connection: 'direct' })
+  if (site === 'pglite') {
+    const pool = await PGlite.create()
+    await migratePostgres({ pool })
+    return postgresStore({ pool, durability: 'unchecked' })
   }
-  const pool = await PGlite.create()
-  await migratePostgres({ pool })
-  return postgresStore({ pool, durability: 'unchecked' })
+  const pool = new pg.Pool({ connectionString: url, max: 16 })
+  pool.on('error', () => undefined)
+  return postgresStore({ pool, connection: site === 'pooler' ? 'pooler' : 'direct' })
 }

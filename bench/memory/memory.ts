@@ -17,6 +17,7 @@ export const memory: Bench = {
   how: `${count.toLocaleString('en')} requests of ${bodyBytes} bytes, each on a connection of its own, stay in their handler. Heap and buffers after a
 collection, less what there was before they came, for each of them; then less the same on a bare route, and less the body,
 whose bytes the guard keeps to compare them. Nobody has an answer yet.`,
+  needs: ['PostgreSQL'],
   turns: { rounds: 5, seconds: 1 },
   run: (asked) =>
     closing(async (later): Promise<Measured> => {

@@ -19,6 +19,7 @@ export const peers: Bench = {
   how: `The same handler behind HTTP: guarded by Hapax on PostgreSQL, and by each of the others as its own documentation says.
 Those that have no framework of their own are on Fastify, as Hapax is. Everybody compares the body of a request with that of
 its key, where he can. Bodies of ${bodyBytes} bytes; new keys with 256 callers, known ones with 64.`,
+  needs: ['PostgreSQL', 'Redis', 'peers'],
   turns: { rounds: 5, seconds: 1 },
   run: (asked) =>
     closing(async (later): Promise<Measured> => {

@@ -19,6 +19,7 @@ export const reaper: Bench = {
   how: `Pairs of a reservation and its completion by ${callers} callers, with and without a reaper that works through a million records past
 their retention, as its defaults say: batches of ${workerBounds.reapBatch}, ${workerBounds.reapPauseMs} ms between them. Half of them become tombstones, half of
 them are tombstones that are deleted.`,
+  needs: ['PostgreSQL'],
   turns: { rounds: 7, seconds: 4 },
   run: (asked) =>
     closing(async (later): Promise<Measured> => {

@@ -35,10 +35,18 @@ function section({ name, measures, how }: Bench, result: Result | undefined): st
   return [head, told(result), ...result.tables.map(shownTable), ...remarksOf(result)].join('\n')
 }
 
-function told({ command, date, commit, node, cores, processor, memoryGb, busyBefore, versions }: Result): string {
+function told(result: Result): string {
+  const { command, date, commit, node, cores, processor, memoryGb, versions } = result
   const used = [`Node.js ${node}`, ...Object.entries(versions).map(([name, version]) => `${name} ${version}`)]
-  const machine = `${cores} × ${processor}, ${memoryGb} GB, ${Math.round(100 * busyBefore)} % busy before`
+  const machine = `${cores} × ${processor}, ${memoryGb} GB, ${busyness(result)}`
   return `\`${command}\`\n\nMeasured on ${date} UTC at commit ${commit}; ${machine}; ${used.join(', ')}.\n`
+}
+
+function busyness({ busyBefore, busyMeanwhile }: Result): string {
+  const before = `${Math.round(100 * busyBefore)} % busy before`
+  return busyMeanwhile === undefined
+    ? before
+    : `${before}, at most ${Math.round(100 * busyMeanwhile)} % by others meanwhile`
 }
 
 function shownTable(table: Result['tables'][number]): string {

@@ -33,6 +33,7 @@ export const store: Bench = {
 Beside it pgbench runs the same two statements one by one, prepared; the same store runs with group commit off; and a Redis
 that never flushes keeps \`SET NX\` and \`SET\` of a value of the same size. Then pairs at fixed rates, whether those before
 were answered or not: there a time counts from when a pair was due, which includes up to a millisecond of the sender's own.`,
+  needs: ['PostgreSQL', 'Redis', 'peers'],
   turns: { rounds: 5, seconds: 1 },
   run: (asked) =>
     closing(async (later): Promise<Measured> => {

@@ -24,6 +24,7 @@ export const telemetry: Bench = {
 and a log from the level info on; and with the SDK of OpenTelemetry, which collects the metrics once a second and keeps a
 span of every request. The same callers ask each, from a process of their own. Three more or less per cent are nothing
 on a shared machine, so that neighbours are compared in many short turns.`,
+  needs: ['PostgreSQL'],
   turns: { rounds: 15, seconds: 1 },
   run: (asked) =>
     closing(async (later): Promise<Measured> => {

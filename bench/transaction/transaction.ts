@@ -34,6 +34,7 @@ export const transaction: Bench = {
 between BEGIN and COMMIT; once alone, and once under \`mode: 'transaction'\` with a key, a fingerprint and the answer on record.
 Both use the same pool of connections, and statements that are prepared. What PostgreSQL
 takes is the processor time of all its processes, and what it writes to the log that is flushed.`,
+  needs: ['PostgreSQL'],
   turns: { rounds: 7, seconds: 2 },
   run: (asked) =>
     closing(async (later): Promise<Measured> => {

@@ -6,6 +6,8 @@ import { closedLoop, openLoop } from '../../bench/harness/loops.mjs'
 import { onRecord, type Result } from '../../bench/harness/results.js'
 import { plainTable, type Table } from '../../bench/harness/table.js'
 import { ratioOf, takeTurns, usual } from '../../bench/harness/turns.js'
+import { helpOf, usage } from '../../bench/help.js'
+import { casesOf, labelOf, sitesOf, sizes, turnsOf } from '../../bench/http/cases.js'
 import { drawn } from '../../bench/report/chart.js'
 import { withFigures } from '../../bench/report/page.js'
 import { filesOf, lastResults, strayCharts } from '../../bench/report/report.js'
@@ -37,6 +39,7 @@ const result: Result = {
   processor: 'Z80',
   memoryGb: 4,
   busyBefore: 0.02,
+  busyMeanwhile: 0.03,
   load: 0.1,
 }
 
@@ -69,7 +72,9 @@ describe('docs/PERFORMANCE.md', () => {
     expect(page).toContain('| 1 | Hapax | 1,250 |')
     expect(page).toContain('![Pairs: per second](performance/pairs.svg)')
     expect(page).toContain('`npm run bench -- memory --rounds 3`')
-    expect(page).toContain('2030-01-02 03:04 UTC at commit abcdef0123; 2 × Z80, 4 GB, 2 % busy before')
+    expect(page).toContain(
+      '2030-01-02 03:04 UTC at commit abcdef0123; 2 × Z80, 4 GB, 2 % busy before, at most 3 % by others meanwhile',
+    )
     expect(page).toContain('| ≤ 4 | 4.5 | not reached | [memory](#memory) |')
     expect(page).toContain('- Nobody else was there.')
     expect(page).not.toContain('old')
@@ -140,6 +145,49 @@ describe('an aim', () => {
     ])
     expect(judged('memory', { 'postgres KB': 4 })[0]?.verdict).toBe('reached')
     expect(judged('memory', { 'postgres KB': 4.01 })[0]?.verdict).toBe('not reached')
+  })
+})
+
+describe('the matrix of http', () => {
+  const cases = sizes.flatMap(casesOf)
+  const labels = cases.map(labelOf)
+
+  test('has every kind of key, size and number of callers', () => {
+    expect(new Set(labels).size).toBe(27)
+    expect(labels).toEqual(expect.arrayContaining(['new@1', 'replays@64 2 KB', 'conflicts@256 20 KB']))
+  })
+
+  test('gives all turns to what an aim is about, and fewer and shorter ones to the others', () => {
+    const full = cases.filter((one) => turnsOf(one, { rounds: 5, seconds: 1 }).seconds === 1)
+    expect(full.map(labelOf)).toEqual(['new@256', 'replays@64'])
+    expect(turnsOf({ keys: 'new', callers: 1, bodyBytes: 200 }, { rounds: 5, seconds: 1 })).toEqual({
+      rounds: 3,
+      seconds: 0.5,
+    })
+  })
+
+  test('measures everybody that its aims are about, and once what other settings cost', () => {
+    for (const one of cases) expect(sitesOf(one)).toEqual(expect.arrayContaining(['bare', 'postgres']))
+    const others = cases.flatMap((one) =>
+      sitesOf(one)
+        .slice(4)
+        .map((site) => `${labelOf(one)} ${site}`),
+    )
+    expect(others).toEqual(['new@1 pooler', 'new@256 pooler', 'replays@64 uncached'])
+  })
+})
+
+describe('the help', () => {
+  test('of all says what is installed where it is missing: packages of Debian, and those of npm with their versions', () => {
+    const help = usage(benches)
+    for (const installed of ['apt-get install postgresql', 'apt-get install redis-server', '@dbos-inc/dbos-sdk 5'])
+      expect(help).toContain(installed)
+  })
+
+  test('of one says what it installs, and of one that needs nothing more it says that', () => {
+    const help = new Map(benches.map((bench) => [bench.name, helpOf(bench)]))
+    expect(help.get('peers')).toContain('@restatedev/restate-server')
+    expect(help.get('hostile')).not.toContain('PostgreSQL')
   })
 })
 

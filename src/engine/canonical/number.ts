@@ -1,5 +1,5 @@
 import type { Draft } from './draft.js'
-import { ascii, isDigit, isExponentMark, nowhere } from './scan.js'
+import { ascii, nowhere } from './scan.js'
 
 /**
  * The normal form of a JSON number. Two spellings have the same form exactly when they are the same number.
@@ -10,6 +10,12 @@ import { ascii, isDigit, isExponentMark, nowhere } from './scan.js'
  * keeps them apart.
  */
 export type NumberForm = 'exact' | 'ieee754'
+
+/**
+ * With no more digits than this a number needs no exponent, and no other number has the same form: a double tells apart all
+ * numbers of 15 digits.
+ */
+export const plainDigits: Readonly<Record<NumberForm, number>> = { exact: 21, ieee754: 15 }
 
 /**
  * Respells the number at `start` … `end` of the source at the end of the draft. A number that its form cannot hold,
@@ -30,15 +36,18 @@ function putDouble(draft: Draft, start: number, end: number): boolean {
   return Number.isFinite(double)
 }
 
+/** Of what can stand in front of an exponent, digits are the greatest, and of those zero is the least. */
 function putExact(draft: Draft, start: number, end: number): boolean {
   const { source } = draft
   let mark = start
   let point = nowhere
   let first = nowhere
   let last = nowhere
-  for (; mark < end && !isExponentMark(source[mark]); mark += 1) {
-    if (source[mark] === ascii.point) point = mark
-    if (!isSignificant(source[mark])) continue
+  for (; mark < end; mark += 1) {
+    const here = source[mark] as number
+    if (here > ascii.nine) break
+    if (here === ascii.point) point = mark
+    if (here <= ascii.zero) continue
     if (first === nowhere) first = mark
     last = mark
   }
@@ -58,16 +67,12 @@ function putExact(draft: Draft, start: number, end: number): boolean {
 /** Well inside the safe integers: an exponent up to here, plus the length of any text, is still counted exactly. */
 const farthestShift = 1e15
 
-function isSignificant(byte: number | undefined): boolean {
-  return byte !== ascii.zero && isDigit(byte)
-}
-
 /** Stops counting once it is past every exponent that is allowed. */
 function exponentAt(bytes: Uint8Array, start: number, end: number): number {
   let exponent = 0
   for (let at = start; at < end && exponent <= farthestShift; at += 1) {
-    const here = bytes[at]
-    if (here !== undefined && isDigit(here)) exponent = exponent * 10 + here - ascii.zero
+    const here = bytes[at] as number
+    if (here >= ascii.zero) exponent = exponent * 10 + here - ascii.zero
   }
   return bytes[start] === ascii.minus ? -exponent : exponent
 }
@@ -91,24 +96,37 @@ function putLayout(draft: Draft, digits: Digits, scale: number): void {
   } else if (0 < scale && scale <= 21) {
     putDigits(draft, digits, 0, Math.min(count, scale))
     putZeros(draft, scale - count)
-    if (count > scale) draft.put(ascii.point)
+    if (count <= scale) return
+    draft.put(ascii.point)
     putDigits(draft, digits, scale, count)
   } else {
     putDigits(draft, digits, 0, 1)
     if (count > 1) draft.put(ascii.point)
     putDigits(draft, digits, 1, count)
-    draft.putAscii(`e${scale > 0 ? '+' : '-'}${Math.abs(scale - 1)}`)
+    draft.put(ascii.e)
+    draft.put(scale > 0 ? ascii.plus : ascii.minus)
+    putWhole(draft, Math.abs(scale - 1))
   }
 }
 
 function putZeros(draft: Draft, count: number): void {
-  for (let left = count; left > 0; left -= 1) draft.put(ascii.zero)
+  if (count <= 0) return
+  const { bytes, length } = draft
+  for (let at = length; at < length + count; at += 1) bytes[at] = ascii.zero
+  draft.length += count
 }
 
 /** Writes the digits numbered `from` up to `to`, stepping over the point. */
 function putDigits(draft: Draft, { first, point }: Digits, from: number, to: number): void {
+  const { source, bytes, length } = draft
   for (let index = from; index < to; index += 1) {
     const at = first + index
-    draft.put(draft.source[first < point && at >= point ? at + 1 : at] as number)
+    bytes[length + index - from] = source[first < point && at >= point ? at + 1 : at] as number
   }
+  draft.length += to - from
+}
+
+function putWhole(draft: Draft, number: number): void {
+  if (number > 9) putWhole(draft, Math.floor(number / 10))
+  draft.put(ascii.zero + (number % 10))
 }

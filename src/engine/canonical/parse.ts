@@ -1,7 +1,7 @@
 import { limits } from '../../kernel/limits.js'
 import { Draft, type Flaw } from './draft.js'
 import { differenceAt, firstDifference } from './names.js'
-import { type NumberForm, respellNumber } from './number.js'
+import { type NumberForm, plainDigits, respellNumber } from './number.js'
 import {
   ascii,
   endOfBlank,
@@ -37,6 +37,7 @@ interface Level {
 class Parser {
   readonly #source: Uint8Array
   readonly #numbers: NumberForm
+  readonly #plainDigits: number
   readonly #draft: Draft
   readonly #tree: JsonTree
   readonly #levels: Level[] = []
@@ -52,6 +53,7 @@ class Parser {
   constructor(source: Uint8Array, numbers: NumberForm) {
     this.#source = source
     this.#numbers = numbers
+    this.#plainDigits = plainDigits[numbers]
     this.#draft = new Draft(source)
     this.#tree = new JsonTree(this.#draft)
   }
@@ -180,7 +182,7 @@ class Parser {
   }
 
   #number(): boolean {
-    if (this.#take(endOfPlainNumber(this.#source, this.#at))) return true
+    if (this.#take(endOfPlainNumber(this.#source, this.#at, this.#plainDigits))) return true
     const start = this.#at
     const respelled = this.#draft.length
     if (!this.#take(endOfNumber(this.#source, start))) return false

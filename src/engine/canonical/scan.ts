@@ -26,11 +26,13 @@ export const ascii = {
 
 export function endOfBlank(bytes: Uint8Array, start: number): number {
   let at = start
-  for (;;) {
-    const here = bytes[at]
-    if (here !== ascii.blank && here !== 0x0a && here !== 0x0d && here !== 0x09) return at
-    at += 1
-  }
+  while (at < bytes.length && isBlank(bytes[at] as number)) at += 1
+  return at
+}
+
+/** Most bytes are greater than every blank, and are told by that alone. */
+function isBlank(byte: number): boolean {
+  return byte <= ascii.blank && (byte === ascii.blank || byte === 0x0a || byte === 0x0d || byte === 0x09)
 }
 
 /** `start` is at the opening quote. A string with an escape in it is not plain, and ends nowhere. */
@@ -43,14 +45,30 @@ export function endOfPlainString(bytes: Uint8Array, start: number): number {
   return nowhere
 }
 
-/** A whole number with few enough digits for a double is the same in every form. Any other number ends nowhere here. */
-export function endOfPlainNumber(bytes: Uint8Array, start: number): number {
+/**
+ * A number that is spelled as its form spells it, which most are: without an exponent, without a zero too many, with no more
+ * than `most` digits. Any other number ends nowhere here.
+ */
+export function endOfPlainNumber(bytes: Uint8Array, start: number, most: number): number {
   const first = bytes[start] === ascii.minus ? start + 1 : start
-  let at = first
-  while (isDigit(bytes[at])) at += 1
-  const isShort = at > first && at - first <= 15
-  const isPlain = bytes[first] !== ascii.zero || at - start === 1
-  return isShort && isPlain && bytes[at] !== ascii.point && !isExponentMark(bytes[at]) ? at : nowhere
+  const whole = digitsFrom(bytes, first)
+  if (whole === first || whole - first > most) return nowhere
+  const isBelowOne = bytes[first] === ascii.zero
+  if (isBelowOne && whole - first > 1) return nowhere
+  if (bytes[whole] !== ascii.point) {
+    const isNegativeZero = isBelowOne && first !== start
+    return isNegativeZero || isExponentMark(bytes[whole]) ? nowhere : whole
+  }
+  const end = digitsFrom(bytes, whole + 1)
+  const isPlain = end - first - 1 <= most && (bytes[end - 1] as number) > ascii.zero && !isExponentMark(bytes[end])
+  return isPlain && !(isBelowOne && isTiny(bytes, whole + 1)) ? end : nowhere
+}
+
+/** Six zeros behind the point: what is smaller than a millionth has an exponent in its form. */
+function isTiny(bytes: Uint8Array, fraction: number): boolean {
+  let at = fraction
+  while (at < fraction + 6 && bytes[at] === ascii.zero) at += 1
+  return at === fraction + 6
 }
 
 export function endOfNumber(bytes: Uint8Array, start: number): number {
@@ -66,7 +84,7 @@ export function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= ascii.zero && byte <= ascii.nine
 }
 
-export function isExponentMark(byte: number | undefined): boolean {
+function isExponentMark(byte: number | undefined): boolean {
   return byte === ascii.e || byte === 0x45
 }
 
@@ -79,9 +97,15 @@ export function hexValue(byte: number): number {
 
 /** At least one digit. */
 function endOfDigits(bytes: Uint8Array, start: number): number {
+  const end = digitsFrom(bytes, start)
+  return end === start ? nowhere : end
+}
+
+/** Any number of digits, even none. */
+function digitsFrom(bytes: Uint8Array, start: number): number {
   let at = start
   while (isDigit(bytes[at])) at += 1
-  return at === start ? nowhere : at
+  return at
 }
 
 /** `true`, `false` or `null`, letter by letter: a loop over the three takes longer than all the rest of reading one. */

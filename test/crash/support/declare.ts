@@ -14,8 +14,12 @@ interface Kill {
   readonly receipts: number
 }
 
-/** Kills a real process at every crash point, on this store. */
-export function declareKills(store: string, freshGround: () => Promise<Ground>): void {
+/** Kills a real process at every crash point, or at these, on this store. */
+export function declareKills(
+  store: string,
+  freshGround: () => Promise<Ground>,
+  points: readonly CrashPoint[] = crashPoints,
+): void {
   const kills: Kill[] = []
   let house: House
   beforeAll(async () => {
@@ -28,7 +32,7 @@ export function declareKills(store: string, freshGround: () => Promise<Ground>):
   })
 
   describe.concurrent(`a process on ${store} that is killed`, () => {
-    for (const point of crashPoints) {
+    for (const point of points) {
       for (const { title, surroundings, play } of scenarios[point]) {
         test(`at ${point}: ${title}`, async () => {
           const ground = await freshGround()
@@ -44,9 +48,9 @@ export function declareKills(store: string, freshGround: () => Promise<Ground>):
     }
   })
 
-  test('no crash point is without a process that was killed there', () => {
+  test(`none of ${points.length} crash points is without a process that was killed there`, () => {
     const killedAt = new Set(kills.map(({ point }) => point))
-    expect(crashPoints.filter((point) => !killedAt.has(point))).toEqual([])
+    expect(points.filter((point) => !killedAt.has(point))).toEqual([])
   })
 }
 

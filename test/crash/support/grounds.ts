@@ -41,7 +41,8 @@ export async function sqliteGround(): Promise<Ground> {
   }
 }
 
-export async function postgresGround(url: string): Promise<Ground> {
+/** With group commit, as it is by default, or without. */
+export async function postgresGround(url: string, batching: 'on' | 'off'): Promise<Ground> {
   const { schema, owner, setTime, dispose } = await freshSchema(url)
   for (const table of tables) {
     await owner.query(
@@ -53,7 +54,7 @@ export async function postgresGround(url: string): Promise<Ground> {
     return Number((await owner.query(text, [schema])).rows[0].count)
   }
   return {
-    store: { kind: 'postgres', url, schema },
+    store: { kind: 'postgres', url, schema, batching },
     rows: async (table) => (await owner.query(`SELECT id FROM ${schema}.${table}`)).rows.length,
     records: async () => (await owner.query(`SELECT status FROM ${schema}.records`)).rows.map(({ status }) => status),
     setTime,

@@ -1,11 +1,14 @@
 /** The stores: each with how the application writes a row in its transactions, and its clock. A victim loads but one. */
 
-/** @param {{ kind: 'sqlite', path: string } | { kind: 'postgres', url: string, schema: string }} given */
+/** @typedef {{ path: string }} Sqlite */
+/** @typedef {{ url: string, schema: string, batching: 'on' | 'off' }} Postgres */
+
+/** @param {({ kind: 'sqlite' } & Sqlite) | ({ kind: 'postgres' } & Postgres)} given */
 export function openStore(given) {
   return given.kind === 'sqlite' ? onSqlite(given) : onPostgres(given)
 }
 
-/** @param {{ path: string }} given */
+/** @param {Sqlite} given */
 async function onSqlite({ path }) {
   const { sqliteStore } = await import('hapax/sqlite')
   const { pinSqliteClock } = await import('../../../dist/stores/sqlite/testing.js')
@@ -23,13 +26,13 @@ async function onSqlite({ path }) {
   }
 }
 
-/** @param {{ url: string, schema: string }} given */
-async function onPostgres({ url, schema }) {
+/** @param {Postgres} given */
+async function onPostgres({ url, schema, batching }) {
   const { postgresStore } = await import('hapax/postgres')
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({ connectionString: url, max: 4, application_name: schema })
   return {
-    store: postgresStore({ pool, schema, connection: 'direct' }),
+    store: postgresStore({ pool, schema, batching, connection: 'direct' }),
     /** @param {any} tx @param {string} table @param {string} name */
     async insert(tx, table, name) {
       const { rows } = await tx.query(`INSERT INTO ${schema}.${table} (name) VALUES ($1) RETURNING id`, [name])

@@ -53,6 +53,8 @@ test.each([
   ['1e-6', '0.000001'],
   ['1e-7', '1e-7'],
   ['1.5e-7', '1.5e-7'],
+  ['0.000001', '0.000001'],
+  ['0.0000001', '1e-7'],
   ['0.00000123', '0.00000123'],
   ['-1.5E300', '-1.5e+300'],
   ['1230e-2', '12.3'],
@@ -88,6 +90,29 @@ describe('for every double', () => {
       }),
       { numRuns: 1_000 },
     )
+  })
+})
+
+describe('for every number without an exponent, which may be spelled as its form is', () => {
+  const digits = (most: number) =>
+    fc.array(fc.constantFrom(...'0001259'), { minLength: 1, maxLength: most }).map((all) => all.join(''))
+  const plain = fc
+    .tuple(fc.constantFrom('', '-'), fc.oneof(fc.constant('0'), digits(24)), fc.option(digits(24)))
+    .map(([sign, whole, fraction]) => sign + whole.replace(/^0+(?=.)/, '') + (fraction === null ? '' : `.${fraction}`))
+
+  test('the form is that of the same number with an exponent, and as RFC 8785 has it that of its double', () => {
+    fc.assert(
+      fc.property(plain, (text) => {
+        expect(form(text)).toBe(form(`${text}e0`))
+        expect(form(text, 'ieee754')).toBe(String(Number(text)))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('a zero in front or no digit behind the point is no JSON', () => {
+    for (const text of ['01', '-01', '00', '1.', '-1.', '.5', '-', '-.5', '00.5', '1.5.5', '1.e5'])
+      expect([text, form(text)]).toEqual([text, 'not_json'])
   })
 })
 
