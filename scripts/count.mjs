@@ -6,9 +6,9 @@
  * @param {readonly import('./parts.mjs').Part[]} parts
  * @param {import('./vitest.mjs').Results} results
  */
-export function count(parts, { tests, brokenFiles }) {
+export function count(parts, { tests, brokenFiles, unheard }) {
   /** @type {Outcome[]} */
-  const outcomes = [...tests.map(({ outcome }) => outcome), ...brokenFiles.map(() => /** @type {const} */ ('failed'))]
+  const outcomes = [...tests.map(({ outcome }) => outcome), ...[...brokenFiles, ...unheard].map(() => failed)]
   for (const { name, outcome } of parts) {
     const isCounted = name !== 'tests' || (outcome === 'failed' && !outcomes.includes('failed'))
     if (isCounted) outcomes.push(outcome)
@@ -17,3 +17,5 @@ export function count(parts, { tests, brokenFiles }) {
   const number = (wanted) => outcomes.filter((outcome) => outcome === wanted).length
   return { passed: number('passed'), failed: number('failed'), skipped: number('skipped') }
 }
+
+const failed = /** @type {const} */ ('failed')

@@ -2,10 +2,12 @@
  * `npm test`: installs what is missing, starts the servers, runs everything, stops them, simulates, and ends with one line of
  * counts. `npm run acceptance` is the same with the acceptance tests alone.
  */
+import { tmpdir } from 'node:os'
 import process from 'node:process'
 import { reportAcceptance } from './acceptance/report.mjs'
 import { buildScripts } from './build.mjs'
 import { count } from './count.mjs'
+import { folderInMemory } from './folder-in-memory.mjs'
 import { chromium, foundProgram, prometheus, redis } from './found-program.mjs'
 import { install, requireNode } from './install.mjs'
 import { printTimes, runPart, runScript } from './parts.mjs'
@@ -19,7 +21,7 @@ const isAcceptanceOnly = process.argv[2] === 'acceptance'
 /** @type {import('./parts.mjs').Part[]} */
 const parts = []
 /** @type {import('./vitest.mjs').Results} */
-let results = { tests: [], brokenFiles: [] }
+let results = { tests: [], brokenFiles: [], unheard: [] }
 
 requireNode()
 exitOnSignals()
@@ -38,6 +40,7 @@ async function runEverything() {
 }
 
 async function runTests() {
+  process.env.TMPDIR = folderInMemory() ?? tmpdir()
   const programs = isAcceptanceOnly ? [prometheus] : [chromium, redis, prometheus]
   for (const program of programs) await add(program.title.toLowerCase(), () => prepare(program))
   const postgres = await startServer('PostgreSQL', startPostgres)

@@ -17,6 +17,7 @@ import { root } from './root.mjs'
  * @typedef {object} Results
  * @property {readonly TestResult[]} tests
  * @property {readonly string[]} brokenFiles failed although none of their tests did: they could not be loaded
+ * @property {readonly string[]} unheard errors that nobody caught, and that belong to no test
  *
  * @typedef {object} Assertion
  * @property {string} title
@@ -29,6 +30,7 @@ import { root } from './root.mjs'
  */
 
 const report = join(root, '.cache', 'vitest.json')
+const unheard = join(root, '.cache', 'unheard.json')
 
 /**
  * @param {string} filter the part of `test` to run
@@ -37,13 +39,18 @@ const report = join(root, '.cache', 'vitest.json')
  */
 export async function runVitest(filter, { postgres, pgbouncer }) {
   // A report of the last run must not speak for one that crashed.
-  rmSync(report, { force: true })
+  for (const file of [report, unheard]) rmSync(file, { force: true })
   mkdirSync(dirname(report), { recursive: true })
   const passed = await run(
-    `vitest run --reporter=default --reporter=json --outputFile.json=${relative(root, report)} ${filter}`,
-    { env: { ...told('POSTGRES', postgres), ...told('PGBOUNCER', pgbouncer) } },
+    `vitest run --reporter=default --reporter=json --reporter=./scripts/unheard-errors.mjs --outputFile.json=${relative(root, report)} ${filter}`,
+    { env: { ...told('POSTGRES', postgres), ...told('PGBOUNCER', pgbouncer), HAPAX_TEST_UNHEARD: unheard } },
   )
-  return { passed, ...resultsOf(JSON.parse(readFileSync(report, 'utf8'))) }
+  return { passed, ...resultsOf(read(report), read(unheard)) }
+}
+
+/** @param {string} file */
+function read(file) {
+  return JSON.parse(readFileSync(file, 'utf8'))
 }
 
 /**
@@ -60,9 +67,10 @@ function told(name, server) {
 
 /**
  * @param {Report} report
+ * @param {readonly string[]} [unheard]
  * @returns {Results}
  */
-export function resultsOf({ testResults }) {
+export function resultsOf({ testResults }, unheard = []) {
   const files = testResults.map(({ name, status, assertionResults }) => {
     const file = relative(root, name)
     return { file, status, tests: assertionResults.map((assertion) => resultOf(file, assertion)) }
@@ -72,6 +80,7 @@ export function resultsOf({ testResults }) {
     brokenFiles: files
       .filter(({ status, tests }) => status === 'failed' && tests.every(({ outcome }) => outcome !== 'failed'))
       .map(({ file }) => file),
+    unheard,
   }
 }
 
@@ -99,13 +108,14 @@ function resultOf(file, { title, ancestorTitles, status, location, failureMessag
  *
  * @param {Results} results
  */
-export function reportFailures({ tests, brokenFiles }) {
+export function reportFailures({ tests, brokenFiles, unheard }) {
   for (const { file, line, fullTitle, outcome, failures } of tests) {
     if (outcome !== 'failed') continue
     console.error(`\n✗ ${file}:${line} ${fullTitle}`)
     for (const failure of failures) console.error(failure.split('\n').slice(0, 12).join('\n'))
   }
   for (const file of brokenFiles) console.error(`\n✗ ${file} could not be run`)
+  for (const error of unheard) console.error(`\n✗ nobody caught ${error}`)
 }
 
 /**

@@ -16,7 +16,7 @@ const report = (status: string, ...tests: readonly { title: string; status: stri
   ],
 })
 
-const nothing = { tests: [], brokenFiles: [] }
+const nothing = { tests: [], brokenFiles: [], unheard: [] }
 
 describe('the last line of npm test counts', () => {
   test('every test, and every part that is not made of tests', () => {
@@ -34,6 +34,11 @@ describe('the last line of npm test counts', () => {
 
   test('a test file that cannot be loaded as a failure', () => {
     expect(count([part('tests', 'failed')], resultsOf(report('failed')))).toMatchObject({ failed: 1 })
+  })
+
+  test('an error that nobody caught as a failure, though every test has passed', () => {
+    const results = resultsOf(report('passed', { title: 'a', status: 'passed' }), ['Error: late', 'Error: later'])
+    expect(count([part('tests', 'failed')], results)).toEqual({ passed: 1, failed: 2, skipped: 0 })
   })
 
   test('a runner that crashes as a failure', () => {
@@ -68,11 +73,13 @@ test('what failed is said once more at the end, with its reason', () => {
   const failed = { title: 'b', status: 'failed', failureMessages: ['Error: broken\n    at b.ts:1'] }
   reportFailures(resultsOf(report('failed', { title: 'a', status: 'passed' }, failed)))
   reportFailures(resultsOf(report('failed')))
+  reportFailures(resultsOf(report('passed'), ['Error: late (test/a.test.ts › a)']))
   const said = complain.mock.calls.flat()
   complain.mockRestore()
   expect(said).toEqual([
     '\n✗ test/a.test.ts:3 a store › b',
     'Error: broken\n    at b.ts:1',
     '\n✗ test/a.test.ts could not be run',
+    '\n✗ nobody caught Error: late (test/a.test.ts › a)',
   ])
 })
