@@ -1,4 +1,4 @@
-import type { Claim, Reservation, Store } from 'hapax'
+import type { Claim, RecordName, Reservation, Store } from 'hapax'
 import { postgresStore } from 'hapax/postgres'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
@@ -114,6 +114,84 @@ onPostgres('group commit on PostgreSQL', (url) => {
     expect(refusals).toEqual([])
   })
 
+  test('reservations and completions that leave in one turn share a commit, and no two of a kind do', async () => {
+    const { schema } = await schemaOfTest(url)
+    const wire = await postgresWire(url)
+    onTestFinished(() => wire.close())
+    const store = postgresStore({ pool: connectionsOfTest(wire.url), schema })
+    const claims = await all(store, keys(40))
+    let executed = 0
+    const together: number[] = []
+    wire.listen(({ from, type }) => {
+      if (from !== 'client') return
+      if (type === 'E') executed += 1
+      if (type !== 'S') return
+      together.push(executed)
+      executed = 0
+    })
+    const fresh = keys(80).slice(40)
+    const [, completed] = await Promise.all([
+      all(store, fresh),
+      Promise.all(claims.map((claim) => store.complete(claim, completion()))),
+    ])
+    expect(completed.every(Boolean)).toBe(true)
+    // Two lanes, each with a statement of both kinds.
+    expect(together).toEqual([2, 2])
+  })
+
+  test('where one of those that share a commit is refused, the others still travel together', async () => {
+    const { schema } = await schemaOfTest(url)
+    const wire = await postgresWire(url)
+    onTestFinished(() => wire.close())
+    const store = postgresStore({ pool: connectionsOfTest(wire.url), schema })
+    const claims = await all(store, keys(40))
+    const fresh = keys(80).slice(40)
+    const asked = fresh.map((key, index) => reservation({ key, operation: index === 3 ? 'a\0b' : 'payments.create' }))
+    const before = wire.statements.length
+    const [reserved, completed] = await Promise.all([
+      Promise.allSettled(asked.map((one) => store.reserve(one))),
+      Promise.allSettled(claims.map((claim) => store.complete(claim, completion()))),
+    ])
+    const updates = wire.statements.slice(before).filter(({ text }) => text.includes('UPDATE'))
+    expect(reserved.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))).toEqual([3])
+    expect(new Set(completed.map(({ status }) => status))).toEqual(new Set(['fulfilled']))
+    expect(await states(store, claims)).toEqual(new Set(['completed']))
+    // One for each of two lanes, and one of them again without the reservations that were refused.
+    expect(updates).toHaveLength(3)
+  })
+
+  test.each(['cut before', 'cut after'] as const)(
+    'a shared commit that is %s is told to everybody in it, and what is asked again comes to the same',
+    async (fate) => {
+      const { schema, node } = await schemaOfTest(url)
+      const wire = await postgresWire(url)
+      onTestFinished(() => wire.close())
+      const store = postgresStore({ pool: connectionsOfTest(wire.url), schema })
+      const claims = await all(store, keys(40))
+      const asked = keys(80)
+        .slice(40)
+        .map((key) => reservation({ key, claimId: `claim of ${key}` }))
+      wire.rule(() => fate)
+      const both = () => [
+        ...claims.map((claim) => store.complete(claim, completion())),
+        ...asked.map((one) => store.reserve(one)),
+      ]
+      const lost = await Promise.allSettled(both())
+      expect(new Set(lost.map(({ status }) => status))).toEqual(new Set(['rejected']))
+      const { store: other } = node()
+      const expected = fate === 'cut before' ? ['in_progress', undefined] : ['completed', 'in_progress']
+      expect([await states(other, claims), await states(other, asked)]).toEqual(
+        expected.map((state) => new Set([state])),
+      )
+      wire.heal()
+      await Promise.all(both())
+      expect(await states(other, claims)).toEqual(new Set(['completed']))
+      const held = await Promise.all(asked.map((one) => other.find(one)))
+      expect(held.map((record) => record?.claimId)).toEqual(asked.map(({ claimId }) => claimId))
+      expect(new Set(held.map((record) => record?.fence))).toEqual(new Set([1]))
+    },
+  )
+
   test('a claim that was lost is lost in a crowd too, and changes nothing', async () => {
     const { node } = await schemaOfTest(url)
     const { store } = node()
@@ -182,6 +260,6 @@ function all<Tx>(store: Store<Tx>, names: ReturnType<typeof keys>): Promise<Clai
   return Promise.all(names.map((key) => claimed(store as Store<never>, { key })))
 }
 
-async function states<Tx>(store: Store<Tx>, claims: readonly Claim[]): Promise<Set<string | undefined>> {
+async function states<Tx>(store: Store<Tx>, claims: readonly RecordName[]): Promise<Set<string | undefined>> {
   return new Set((await Promise.all(claims.map((claim) => store.find(claim)))).map((record) => record?.state))
 }
