@@ -50,19 +50,19 @@ onPostgres('what operators ask for, on 200,000 rows', (url) => {
 
   test.each([
     ['everything', ['records_pkey']],
-    ['a tenant', ['records_scope']],
-    ['a scope', ['records_scope']],
+    ['a tenant', ['records_live', 'records_buried']],
+    ['a scope', ['records_live', 'records_buried']],
     ['a key', ['records_key', 'records_open', 'records_resumable']],
     ['a name', ['records_digest']],
     ['a beginning of keys', ['records_key', 'records_open', 'records_resumable']],
     ['unknown', ['records_unsettled', 'records_unknown']],
-    ['unknown of a tenant', ['records_unsettled', 'records_unknown', 'records_scope', 'records_active']],
+    ['unknown of a tenant', ['records_unsettled', 'records_unknown', 'records_live', 'records_buried']],
     ['in progress', ['records_open', 'records_resumable']],
     ['a status', ['records_pkey']],
-    ['a resource of a scope', ['records_scope']],
+    ['a resource of a scope', ['records_live', 'records_buried']],
     ['the last hour', ['records_anew', 'records_pkey']],
-    ['an hour of a scope', ['records_anew', 'records_pkey', 'records_scope']],
-    ['tenants', ['records_scope']],
+    ['an hour of a scope', ['records_anew', 'records_pkey', 'records_live', 'records_buried']],
+    ['tenants', ['records_live', 'records_buried']],
     ['calls of a record', ['calls_record']],
     ['effects of a record', ['effect_states_pkey', 'effects_pkey', 'effects_record_id_generation_phase_sequence_key']],
     ['effects of a tenant', ['effects_scope', 'effect_states_pkey', 'effects_pkey']],
@@ -75,10 +75,9 @@ onPostgres('what operators ask for, on 200,000 rows', (url) => {
       / on (records|calls|effects|effect_|audit)/.test(scan),
     )
     expect(scans.filter((scan) => scan.startsWith('Seq Scan'))).toEqual([])
-    const used = [...new Set(scans.map((scan) => scan.split(' on ')[1]))]
-    expect(
-      used.filter((index) => !indexes.includes(index ?? '') && !['records', 'calls', 'audit'].includes(index ?? '')),
-    ).toEqual([])
+    // Of a bitmap, the rows behind it are a scan of its table: its index is told apart.
+    const used = scans.filter((scan) => !scan.startsWith('Bitmap Heap Scan')).map((scan) => scan.split(' on ')[1] ?? '')
+    expect(used.filter((index) => !indexes.includes(index))).toEqual([])
   })
 
   test('nothing that operators do walks through a table, in any statement of it', async () => {

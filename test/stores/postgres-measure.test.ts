@@ -42,7 +42,7 @@ onPostgres('on 200,000 rows', (url) => {
         'records_open',
         'records_resumable',
         'records_unknown',
-        'records_active',
+        'records_live',
         'effect_states_live',
         'effect_states_waiting',
         'effect_states_listed',

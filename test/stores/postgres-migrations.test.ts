@@ -25,6 +25,7 @@ const released = {
   '0010-audit': '3f40d457ec6f3fd2b3ae9fc6827bdbf6335971d12ff25ea6a093c66a6eeaa20d',
   '0011-quicker-statements': '539d16568bcd1b59c975e28c1b617ab8e3d13e73cbfd1d18066d049adcdc428a',
   '0012-effects-by-tenant': 'babd415321a128f97e824736093b1ee69551e55128d6f4f5b24bb54e2a9848cb',
+  '0013-scopes-apart': '9013d114cfb8103882e96136bc5dcd9799e4d46ced71e12c869d973eb3efcf36',
 }
 
 test('no released migration was edited, and each has the next number', () => {
@@ -90,7 +91,8 @@ onPostgres('migrations', (url) => {
     await pool.query(`DROP TABLE ${['calls', 'testimonies', 'effects', 'effect_states', 'webhook_events', 'audit', 'audit_head'].map((name) => `${schema}.${name}`).join(', ')};
       ALTER TABLE ${schema}.records DROP CONSTRAINT records_recovery_point_check, DROP COLUMN is_begun, DROP COLUMN has_effects, DROP COLUMN looks, DROP COLUMN doubted_at, DROP COLUMN traceparent,
         DROP CONSTRAINT records_digest_check, ADD CHECK (digest = ${schema}.digest(scope_id, idempotency_key));
-      DROP INDEX ${schema}.records_active, ${schema}.records_resumable, ${schema}.records_due, ${schema}.records_key, ${schema}.records_anew;
+      DROP INDEX ${schema}.records_live, ${schema}.records_buried, ${schema}.records_resumable, ${schema}.records_due, ${schema}.records_key, ${schema}.records_anew;
+      CREATE INDEX records_scope ON ${schema}.records (scope_id, id);
       DELETE FROM ${schema}.migrations WHERE version > 1`)
     expect(await migratePostgres({ pool, schema })).toEqual({ schema, from: 1, to, migrations: all.slice(1) })
     const { store } = node()

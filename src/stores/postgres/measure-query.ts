@@ -18,7 +18,7 @@ export function measureQuery(schema: string): Query {
   const doubtsOf = (from: string, order: string) =>
     `(SELECT count(*), min(doubted_at) AS since, count(*) FILTER (WHERE reconcile_after IS NULL) AS left_alone
         FROM (SELECT doubted_at, reconcile_after FROM ${from} ORDER BY ${order} LIMIT $1) d)`
-  const estimate = `(SELECT reltuples::bigint FROM pg_class WHERE oid = '${schema}.records_active'::regclass)`
+  const estimate = `(SELECT reltuples::bigint FROM pg_class WHERE oid = '${schema}.records_live'::regclass)`
   const kept = `(SELECT count(*) FROM (SELECT FROM ${records} WHERE status <> 'expired'
         ORDER BY scope_id COLLATE "C" LIMIT $1) r)`
   const waiting = `(SELECT count(*) FILTER (WHERE state = 'ready') FROM (

@@ -27,7 +27,7 @@ export type Queries = ReturnType<typeof queriesFor>
 /** By time alone; one with effects waits for the reaper. */
 const expired = `(${expirable} AND has_effects = 0)`
 
-/** By its bytes, as the index of what is active has it: in another order a tenant's scopes do not stand together. */
+/** By its bytes, as its indexes have it: in another order a tenant's scopes do not stand together. */
 const scope = 'scope_id COLLATE "C"'
 
 const done = ['done']
@@ -42,6 +42,14 @@ export function queriesFor(schema: string) {
     `UPDATE ${records} SET ${names.map((name, index) => `${name} = ${written(name, index + 3)}, `).join('')}${moved}
       WHERE digest = $1 AND revision = $2::bigint RETURNING committed_in`
   const readGives = ['now', 'committed_in', ...whole]
+  /** The first that fits, of those who have records, and of those who have tombstones alone. */
+  const firstScope = (fits: string) =>
+    `least(${[`<> 'expired'`, `= 'expired'`]
+      .map(
+        (status) =>
+          `(SELECT r.scope_id FROM ${records} r WHERE r.status ${status} AND r.${scope} ${fits} ORDER BY r.${scope} LIMIT 1) COLLATE "C"`,
+      )
+      .join(', ')})`
   return {
     /**
      * A new key in one round trip; no row when the key is known. A key that is known draws no number from the sequence,
@@ -129,13 +137,13 @@ export function queriesFor(schema: string) {
      */
     tenants: {
       text: `WITH RECURSIVE walked AS (
-        SELECT (SELECT scope_id FROM ${records} WHERE ${scope} > $1 ORDER BY ${scope} LIMIT 1) AS scope_id, 1 AS n
+        SELECT ${firstScope('> $1')} AS scope_id, 1 AS n
         UNION ALL
-        SELECT (SELECT r.scope_id FROM ${records} r WHERE r.${scope} >= (CASE WHEN strpos(w.scope_id, ';') = 0
-            THEN w.scope_id || chr(1) ELSE split_part(w.scope_id, ';', 1) || '<' END) COLLATE "C" ORDER BY r.${scope} LIMIT 1), n + 1
+        SELECT ${firstScope(`>= (CASE WHEN strpos(w.scope_id, ';') = 0
+            THEN w.scope_id || chr(1) ELSE split_part(w.scope_id, ';', 1) || '<' END) COLLATE "C"`)}, n + 1
         FROM walked w WHERE w.scope_id IS NOT NULL AND n <= $2)
-      SELECT scope_id, strpos(scope_id, ';') = 0 OR NOT EXISTS (
-        SELECT FROM ${records} r WHERE r.${scope} = split_part(w.scope_id, ';', 1)) FROM walked w WHERE scope_id IS NOT NULL ORDER BY n`,
+      SELECT scope_id, strpos(scope_id, ';') = 0
+        OR ${firstScope(`= split_part(w.scope_id, ';', 1)`)} IS NULL FROM walked w WHERE scope_id IS NOT NULL ORDER BY n`,
       gives: ['scope_id', 'is_first'],
       plan: 'fresh',
     },

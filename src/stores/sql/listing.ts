@@ -20,6 +20,8 @@ export interface Dialect {
   byBytes(column: string): string
   /** Which keys are in their index: those that have left `in_progress` spare every request half of what it costs. */
   readonly keysIndexed: 'all' | 'settled'
+  /** Whether the scopes of tombstones have an index of their own: who asks for all of a scope then walks two. */
+  readonly scopesIndexed: 'all' | 'apart'
   /** That an answer leads there. No index knows it: every answer would pay for that. */
   resource(parameter: string): string
   /** The first id that was given out at a time or later; where there is none, all are looked at. */
@@ -77,6 +79,9 @@ export function listingOf(query: ListQuery, size: number, dialect: Dialect): Lis
 /** What is in progress, in two indexes. */
 const leases = ['doubt', 'resume'].map((over) => [`status = 'in_progress'`, `on_lease_over = '${over}'`])
 
+/** What is no tombstone, and what is. */
+const graves = [`status <> 'expired'`, `status = 'expired'`]
+
 type Give = (value: SqlValue) => string
 
 function columnsOf(way: Way, { byBytes }: Dialect): { readonly by: string | undefined; readonly id: 'id' } {
@@ -111,16 +116,26 @@ function branchesOf(way: Way, query: ListQuery, give: Give, dialect: Dialect): r
     case 'leases':
       return leases
     case 'scope':
-      return since([`${dialect.byBytes('scope_id')} = ${give(scope ?? '')}`], query, give, dialect)
+      return scoped([`${dialect.byBytes('scope_id')} = ${give(scope ?? '')}`], query, give, dialect)
     case 'tenant': {
       const column = dialect.byBytes('scope_id')
       const [from, to] = scopesWithin(tenant)
       const scopes = [[`${column} = ${give(tenant)}`], [`${column} >= ${give(from)}`, `${column} < ${give(to)}`]]
-      return scopes.flatMap((where) => since(where, query, give, dialect))
+      return scopes.flatMap((where) => scoped(where, query, give, dialect))
     }
     case 'all':
       return since([], query, give, dialect)
   }
+}
+
+function scoped(
+  where: readonly string[],
+  query: ListQuery,
+  give: Give,
+  dialect: Dialect,
+): readonly (readonly string[])[] {
+  if (dialect.scopesIndexed === 'all') return since(where, query, give, dialect)
+  return graves.flatMap((grave) => since([grave, ...where], query, give, dialect))
 }
 
 function keyed(query: ListQuery, give: Give, { byBytes }: Dialect): readonly string[] {
@@ -158,11 +173,11 @@ function since(
 function filterOf(way: Way, query: ListQuery, give: Give, dialect: Dialect): readonly string[] {
   const { scope, tenant, state, operation, key, status, resource } = query
   const filter: string[] = []
-  const scoped = dialect.byBytes('scope_id')
-  if (scope !== undefined && way !== 'scope' && way !== 'name') filter.push(`${scoped} = ${give(scope)}`)
+  const column = dialect.byBytes('scope_id')
+  if (scope !== undefined && way !== 'scope' && way !== 'name') filter.push(`${column} = ${give(scope)}`)
   if (tenant !== undefined && way !== 'tenant') {
     const [from, to] = scopesWithin(tenant)
-    filter.push(`(${scoped} = ${give(tenant)} OR (${scoped} >= ${give(from)} AND ${scoped} < ${give(to)}))`)
+    filter.push(`(${column} = ${give(tenant)} OR (${column} >= ${give(from)} AND ${column} < ${give(to)}))`)
   }
   if (state !== undefined && way !== 'unsettled' && way !== 'leases') filter.push(`status = '${checked(state)}'`)
   if (operation !== undefined) filter.push(`operation = ${give(operation)}`)

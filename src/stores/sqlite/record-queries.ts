@@ -79,6 +79,7 @@ export const listing: Dialect = {
   byBytes: (column) => column,
   // With a partial one, what is in progress would be looked for in the whole table.
   keysIndexed: 'all',
+  scopesIndexed: 'all',
   resource: (parameter) => `${location} = ${parameter}`,
 }
 

@@ -10,6 +10,7 @@ import { traces } from './0009-traces.js'
 import { audit } from './0010-audit.js'
 import { quickerStatements } from './0011-quicker-statements.js'
 import { effectsByTenant } from './0012-effects-by-tenant.js'
+import { scopesApart } from './0013-scopes-apart.js'
 import type { Migration } from './migration.js'
 
 /** Every migration, in order and without gaps. */
@@ -26,6 +27,7 @@ export const migrations: readonly Migration[] = [
   audit,
   quickerStatements,
   effectsByTenant,
+  scopesApart,
 ]
 
 /** The schema that this release reads and writes. */
