@@ -59,6 +59,8 @@ export class World implements Ports {
   #pending: Pending[] = []
   #isCalm = false
   readonly #timers = timers()
+  /** What is called when all that follows from the last step has followed. */
+  readonly #turnEnds: { readonly process: Process; readonly callback: () => void }[] = []
 
   constructor(options: WorldOptions) {
     this.#options = options
@@ -86,6 +88,11 @@ export class World implements Ports {
     }
   }
 
+  /** Calls back when all that follows from this step has followed: it is a turn of the event loop of the process. */
+  atEndOfTurn(process: Process, callback: () => void): void {
+    this.#turnEnds.push({ process, callback })
+  }
+
   /** Whether it keeps in short what each process was told. */
   get remembers(): boolean {
     return this.#options.remembers === true
@@ -96,6 +103,7 @@ export class World implements Ports {
     this.#options.onStep?.()
     this.steps++
     if (this.steps > (this.#options.mostSteps ?? 5_000)) throw new Error('It goes in circles.')
+    if (this.#turnEnds.length > 0) return this.#endTurns()
     this.#forgetLate()
     if (this.#isCalm) return this.#usualStep()
     const ready = this.#ready()
@@ -272,6 +280,16 @@ export class World implements Ports {
   #tell(process: Process, { tell, learned }: Replied): void {
     if (this.#options.remembers) process.told = remembered(process.told, this.time, learned())
     tell()
+  }
+
+  /** It belongs to what has happened: nothing is chosen. */
+  #endTurns(): 'more' {
+    for (const { process, callback } of this.#turnEnds.splice(0)) {
+      if (!process.isAlive) continue
+      if (this.#options.remembers) process.told = remembered(process.told, this.time, 'end of turn')
+      callback()
+    }
+    return 'more'
   }
 
   #passed(timer: Timer | undefined): 'more' | 'over' {
