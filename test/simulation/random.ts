@@ -54,8 +54,13 @@ function recovering(fraction: Fraction): Scenario {
     operatorsAfterMs: oneOf([5_000, ...afterLeases]),
     ...(fraction() < 0.2 && { lanes: 1 }),
     faults: {
-      ...{ breaks: upTo(1), drifts: upTo(1), crashes: upTo(2), lateness: upTo(1) },
-      ...{ freezes: upTo(2), jumps: upTo(1), haste: upTo(1) },
+      breaks: upTo(1),
+      drifts: upTo(1),
+      crashes: upTo(2),
+      lateness: upTo(1),
+      freezes: upTo(2),
+      jumps: upTo(1),
+      haste: upTo(1),
     },
   }
 }
