@@ -40,7 +40,12 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
   const reached = new Reached()
   const noted = () => (isRecovering ? undefined : reached)
   const checks = invariants({
-    ...{ world, database, provider, heard, requests, statements },
+    world,
+    database,
+    provider,
+    heard,
+    requests,
+    statements,
     reached: noted,
   })
   const programs = [...new Set(scenario.requests.map(({ program }) => program))]
