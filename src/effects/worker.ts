@@ -55,7 +55,9 @@ export function watchedWorker<Tx>(options: EffectWorkerOptions<Tx>): WatchedWork
   const leases = holding(around, leaseMs)
   const settle = settling(around)
   const late = lateResults(around)
-  const carrying = { ...around, leaseMs, holding: leases, settle, late, timers: sharedTimers(clock) }
+  const timers = sharedTimers(clock)
+  const { words } = around
+  const carrying = { store, words, effects, clock, chance, log, events, leaseMs, holding: leases, settle, late, timers }
   const hands = crew(concurrency)
   const apart = suspects({
     most: Math.ceil(batch / 2),

@@ -10,12 +10,8 @@ import { newProcess, type Process } from '../simulation/world/process.js'
 /** A database of its own for each case, in a world in which each call happens as soon as it can. */
 export const simulatedHarness = harness('simulated', 'off')
 
-/** The same where statements travel in groups. */
-export const simulatedGroupsHarness = harness('simulated, with group commit', {
-  lanes: 1,
-  patienceMs: 5_000,
-  gather: (send) => send(),
-})
+/** The same where statements travel in groups, as those of the PostgreSQL store do. */
+export const simulatedGroupsHarness = harness('simulated, with group commit', { patienceMs: 5_000 })
 
 function harness(name: string, batching: 'off' | BatchingOptions): StoreHarness<SimulatedTx> {
   return {
@@ -79,8 +75,8 @@ function liveWorld(): LiveWorld {
     const [next] = index === -1 ? [] : waiting.splice(index, 1)
     if (next !== undefined) next.resolve(next.call.happen())
     isRunning = waiting.length > 0
-    // Who waits for a lock waits for somebody who does something else meanwhile.
-    if (isRunning) next === undefined ? setImmediate(turn) : queueMicrotask(turn)
+    // What is gathered for one statement leaves at the end of a turn, and who waits for a lock waits for somebody else.
+    if (isRunning) setImmediate(turn)
   }
 
   return {
@@ -90,7 +86,7 @@ function liveWorld(): LiveWorld {
         if (doomed.delete(call.process) && call.broken !== undefined) return Promise.reject(call.broken())
         return new Promise<T>((resolve, reject) => {
           waiting.push({ call, resolve: resolve as Waiting['resolve'], reject })
-          if (!isRunning) queueMicrotask(turn)
+          if (!isRunning) setImmediate(turn)
           isRunning = true
         })
       },

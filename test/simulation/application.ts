@@ -80,11 +80,6 @@ interface Shipped {
   readonly item?: string
 }
 
-/** What every answer says of the request that it answers. */
-function said({ tenant, amount }: Order) {
-  return { tenant, amount }
-}
-
 /** A request as the routes know it. */
 export interface Received {
   readonly order: Order
@@ -96,6 +91,7 @@ export interface Mounted {
   readonly handler?: (work: Work<SimulatedTx>, order: Order) => Promise<unknown>
 }
 
+/** Every answer says first whose request it answers, and which. */
 export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Surroundings): Mounted {
   const { process, provider } = around
   const scope = ({ order }: Received) => order.tenant
@@ -111,7 +107,7 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
           const subject = subjectOf(order, work.generation)
           const asked = { service: services.payout, key: 'none', subject, timeoutMs }
           const { id } = await provider.act(process, asked)
-          return { status: 201, body: { ...said(order), id } }
+          return { status: 201, body: { tenant: order.tenant, amount: order.amount, id } }
         },
       }
     case 'rides': {
@@ -134,10 +130,11 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
           })
           return await work.commit(({ effect }) => {
             effect('receipt.send', { subject })
-            return { status: 201, body: { ...said(order), charge: charge.id } }
+            return { status: 201, body: { tenant: order.tenant, amount: order.amount, charge: charge.id } }
           })
         } catch (error) {
-          if (error instanceof Declined) return { status: 402, body: { ...said(order), declined: true } }
+          if (error instanceof Declined)
+            return { status: 402, body: { tenant: order.tenant, amount: order.amount, declined: true } }
           throw error
         }
       })
@@ -154,7 +151,7 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
         })
         return work.commit(async ({ tx }) => {
           await tx.insert('transfers', subject)
-          return { status: 201, body: { ...said(order), transfer: made.id } }
+          return { status: 201, body: { tenant: order.tenant, amount: order.amount, transfer: made.id } }
         })
       })
       return { route: routeOf(hapax, { scope, key, operation, input: ({ order }) => order }) }
@@ -166,7 +163,10 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
           run: ({ key }) => provider.act(process, { service: services.letter, key, subject, timeoutMs }),
           timeout,
         })
-        return { status: 201, body: { ...said(order), letter: sent.id, attempt: work.attempt } }
+        return {
+          status: 201,
+          body: { tenant: order.tenant, amount: order.amount, letter: sent.id, attempt: work.attempt },
+        }
       })
       return { route: routeOf(hapax, { scope, key, operation, input: ({ order }) => order }) }
     }
@@ -178,7 +178,7 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
             const subject = subjectOf(order, work.generation)
             await tx.insert('sales', subject)
             effect('shipment.book', { subject, item: order.item })
-            return { status: 201, body: { ...said(order), sale: subject } }
+            return { status: 201, body: { tenant: order.tenant, amount: order.amount, sale: subject } }
           }),
       }
   }

@@ -63,12 +63,12 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'three requests with two keys in group commits, one crash',
-    scenario: { requests: threeTogether, batching: 'on', faults: { crashes: 1 } },
+    scenario: { requests: threeTogether, lanes: 1, faults: { crashes: 1 } },
     reaches: [],
   },
   {
     name: 'three requests with two keys in group commits, one cancelled statement',
-    scenario: { requests: threeTogether, batching: 'on', faults: { cancels: 1 } },
+    scenario: { requests: threeTogether, lanes: 1, faults: { cancels: 1 } },
     reaches: ['a replay'],
   },
   {

@@ -26,7 +26,7 @@ export interface HeldWorld {
 }
 
 interface Waiting {
-  readonly call: Pick<PortCall<unknown>, 'process' | 'words' | 'isReady' | 'happen' | 'broken' | 'adrift' | 'cancel'>
+  readonly call: Omit<PortCall<unknown>, 'digest'>
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -78,9 +78,8 @@ export function heldWorld(): HeldWorld {
     },
     async cancel(words) {
       const { call, resolve } = await taken(words, 'be under way')
-      const { cancel } = call
-      assert.ok(cancel?.isPossible(), `"${words}" is not cancelled`)
-      resolve(cancel?.happen())
+      assert.ok(call.isCancellable?.(), `"${words}" is not cancelled`)
+      resolve(call.cancel?.())
       await setImmediate()
     },
     happenUnheard: async (words) => void (await taken(words, 'be ready')).call.happen(),

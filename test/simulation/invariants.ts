@@ -81,7 +81,7 @@ export function invariants({ world, database, provider, heard, requests, stateme
     looked = world.writes
     const { task } = world
     for (const change of takeChanges()) {
-      judgeChange(change, world.now(), openEffects(change.before?.id))
+      judgeChange(change, world.now(), () => openEffects(change.before?.id))
       reached()?.record(change)
       lives.note(change)
       if (isOvertaken(change)) overtaken.push(change.before)
@@ -123,7 +123,7 @@ export function invariants({ world, database, provider, heard, requests, stateme
       for (; told < heard.length; told++) {
         const now = heard[told]
         if (now === undefined) continue
-        judgeHeard(now, heard.slice(0, told))
+        judgeHeard(now, heard, told)
         judgeMismatch(now, requests)
       }
     },

@@ -10,6 +10,7 @@ import type { SimulatedDatabase } from './database/database.js'
 import { simulatedStore } from './database/simulated-store.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
 import type { Act, Provider } from './provider.js'
+import type { Reached } from './reached.js'
 import { seeded } from './world/choices.js'
 import { newProcess, type Process } from './world/process.js'
 import type { World } from './world/world.js'
@@ -32,18 +33,27 @@ export interface Surroundings {
   readonly provider: Provider
   /** Those that anybody asks for: only who knows an operation can go on with it. */
   readonly programs: readonly Program[]
-  /** Whether what arrives together at the database travels together. */
-  readonly batching: 'on' | 'off'
+  /** Where what arrives together travels together to the database: how many statements of one kind do so at once. */
+  readonly lanes: number | undefined
+  /** What is noted while something can still go wrong; `undefined` afterwards. */
+  readonly reached: () => Reached | undefined
 }
 
 export function startNode(name: string, around: Surroundings): SimulatedNode {
-  const { world, database, provider, programs } = around
+  const { world, database, provider, programs, lanes } = around
   const process = world.add(newProcess(name, 'node'))
   const fraction = seeded(name.length * 31 + name.charCodeAt(name.length - 1))
   let ids = 0
   const idOf = (count: number) => `${name}, ${count}`
   const clock = world.clockOf(process)
-  const batching = around.batching === 'on' ? ({ ...oneLane, clock } as const) : 'off'
+  const batching =
+    lanes === undefined
+      ? 'off'
+      : {
+          ...{ lanes, clock, patienceMs: defaults.storeTimeoutMs },
+          gather: (send: () => void) => world.atEndOfTurn(process, send),
+          onShared: (underWay: number) => noteShared(underWay, around.reached()),
+        }
   const hapax = engine<SimulatedTx>({
     store: simulatedStore(database, world, process, batching),
     clock,
@@ -83,8 +93,10 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
   }
 }
 
-/** One, so that few requests are enough for some of them to wait for each other; a turn of a world is one step. */
-const oneLane = { lanes: 1, patienceMs: defaults.storeTimeoutMs, gather: (send: () => void) => send() }
+function noteShared(underWay: number, reached: Reached | undefined): void {
+  reached?.note('a statement for several requests')
+  if (underWay > 1) reached?.note('two statements for several requests at once')
+}
 
 /** Every worker off: whoever asks for one turns it on. */
 const nobody = Object.fromEntries(workerNames.map((name) => [name, 'off'])) as Readonly<Record<WorkerName, 'off'>>

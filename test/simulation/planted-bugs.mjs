@@ -50,7 +50,7 @@ export const bugs = [
       to: "changedRecord(idle(current, 'fail'), {",
     },
     caughtBy: { seeds: 3_000 },
-    says: /stuck: .* is failed_retryable/,
+    says: /asked for blindly|stuck: .* is failed_retryable/,
   },
   {
     bug: 'a lease is over before its time',
@@ -177,7 +177,7 @@ export const bugs = [
       to: "const parts = [domains[derivation], 'scope', key,",
     },
     caughtBy: { seeds: 20_000 },
-    says: /stuck: .* is unknown/,
+    says: /stuck: .* is (unknown|failed_retryable \(store_failed\))/,
   },
   {
     bug: 'an answer is sent before it is stored',

@@ -52,9 +52,15 @@ function recovering(fraction: Fraction): Scenario {
     ...(fraction() < 0.5 && { deliveriesAfterMs: later() }),
     operators: upTo(1),
     operatorsAfterMs: oneOf([5_000, ...afterLeases]),
+    ...(fraction() < 0.2 && { lanes: 1 }),
     faults: {
-      ...{ breaks: upTo(1), drifts: upTo(1), crashes: upTo(2), lateness: upTo(1) },
-      ...{ freezes: upTo(2), jumps: upTo(1), haste: upTo(1) },
+      breaks: upTo(1),
+      drifts: upTo(1),
+      crashes: upTo(2),
+      lateness: upTo(1),
+      freezes: upTo(2),
+      jumps: upTo(1),
+      haste: upTo(1),
     },
   }
 }
@@ -70,14 +76,17 @@ function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
   const isLong = fraction() < 0.03
   /** Within a lease, after one, and after whoever was stopped goes on; or after the retention, and after the tombstone. */
   const times = isLong ? [25 * hour, 25 * hour + 1, 32 * day, 32 * day + 1] : [5_000, 31_000, 45_000, 61_000]
-  const later = () => (fraction() < 0.6 ? {} : { afterMs: oneOf(times) })
   const isLarge = size === 'large'
-  const nodes = 1 + (isLarge ? upTo(2) : mostly(2))
+  // Every lane of a node is busy, and then others have to wait for it: two lanes take many requests, and few are as many as two.
+  const lanes = fraction() < 0.25 ? oneOf([1, 1, 1, 2] as const) : undefined
+  const later = () => (fraction() < (lanes === undefined ? 0.6 : 0.8) ? {} : { afterMs: oneOf(times) })
+  const nodes = 1 + (lanes !== undefined ? rarely(1) : isLarge ? upTo(2) : mostly(2))
   const keys = 1 + (isLarge ? upTo(2) : rarely(2))
   const among = 1 + (isLarge ? upTo(2) : rarely(2))
   // Requests with one key are of one kind, as those of one client would be; a few are something else by mistake.
   const kinds = new Map<string, Program>()
-  const requests = Array.from({ length: 1 + (isLarge ? upTo(7) : rarely(7)) }, () => {
+  const count = lanes === 2 ? 5 + upTo(3) : isLarge ? 1 + upTo(7) : (lanes ?? 0) + 1 + rarely(7)
+  const requests = Array.from({ length: count }, () => {
     const tenant = oneOf(tenants.slice(0, among))
     const key = `k${1 + upTo(keys - 1)}`
     const program = kinds.get(`${tenant} ${key}`) ?? oneOf(isLong ? (['plain'] as const) : programs)
@@ -87,7 +96,6 @@ function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
     const order: Order = { tenant, key, amount, item: itemOf(key), ...keyless }
     return { program, order, nodes: Array.from({ length: 1 + mostly(2) }, () => upTo(nodes - 1)), ...later() }
   })
-  const isBatching = fraction() < 0.25
   return {
     requests,
     passes: Array.from({ length: isLong || isLarge ? upTo(6) : rarely(6) }, () => ({
@@ -97,7 +105,7 @@ function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
     })),
     deliveries: rarely(2),
     operators: isLarge ? upTo(1) : rarely(1),
-    ...(isBatching && { batching: 'on' }),
+    ...(lanes !== undefined && { lanes }),
     pauses: fraction() < 0.05 ? [oneOf([60_000, hour, 25 * hour])] : [],
     faults: {
       breaks: mostly(4),

@@ -9,6 +9,8 @@ import type { Change } from './invariants/row-changes.js'
  */
 export const features = [
   'a replay',
+  'a statement for several requests',
+  'two statements for several requests at once',
   'a key that was claimed again',
   'a doubt',
   'a doubt that was swept',

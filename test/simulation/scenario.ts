@@ -30,8 +30,11 @@ export interface Scenario {
   readonly operatorsAfterMs?: number
   /** Time that passes at some point: a retention, say. */
   readonly pauses?: readonly number[]
-  /** Whether each node sends its statements in groups. */
-  readonly batching?: 'on'
+  /**
+   * How many statements of one kind are under way at once where each node sends them in groups. The product has two; where there
+   * is one, few requests are enough for some of them to wait for each other.
+   */
+  readonly lanes?: 1 | 2
   readonly faults: Budget
 }
 

@@ -35,12 +35,18 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     },
   })
   const provider = new Provider(world)
-  const { requests, batching = 'off' } = scenario
-  const statements = batching === 'on' ? 'shared' : 'own'
+  const { requests, lanes } = scenario
+  const statements = lanes === undefined ? 'own' : 'shared'
   const reached = new Reached()
+  const noted = () => (isRecovering ? undefined : reached)
   const checks = invariants({
-    ...{ world, database, provider, heard, requests, statements },
-    reached: () => (isRecovering ? undefined : reached),
+    world,
+    database,
+    provider,
+    heard,
+    requests,
+    statements,
+    reached: noted,
   })
   const programs = [...new Set(scenario.requests.map(({ program }) => program))]
   const outside = world.add(newProcess('somebody'))
@@ -51,7 +57,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     if (known?.process.isAlive) return known
     lives++
     const name = known === undefined ? `node ${index + 1}` : `node ${index + 1}, started as number ${lives}`
-    const started = startNode(name, { world, database, provider, programs, batching })
+    const started = startNode(name, { world, database, provider, programs, lanes, reached: noted })
     nodes.set(index, started)
     return started
   }

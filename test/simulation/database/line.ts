@@ -1,5 +1,5 @@
 import { endedTransaction, storeError } from '../../../src/stores/postgres/faults.js'
-import type { Ports } from '../world/port-call.js'
+import type { PortCall, Ports } from '../world/port-call.js'
 import type { Process } from '../world/process.js'
 import { canonical } from './canonical.js'
 import type { Transaction, WaitsFor } from './cells.js'
@@ -35,85 +35,138 @@ export function lineOf(database: SimulatedDatabase, ports: Ports, process: Proce
   process.onCrash.push(() => {
     for (const transaction of [...open]) rollBack(transaction)
   })
-  const saidBy = (words: Words): Words => {
-    return () => `${process.name} ${words()}`
-  }
-
-  /** A COMMIT that was sent is on its way: nobody but the server ends the transaction from here on. */
-  function adrift(transaction: Transaction): Error {
-    transaction.isAdrift = true
-    open.delete(transaction)
-    const error = brokenLine()
-    transaction.lose(error)
-    return error
-  }
-
   return {
     database,
     now: () => ports.now(),
     async ask(words, statement, kind) {
-      const { waitsFor = nobody } = statement
       try {
-        const outcome = await ports.call({
-          process,
-          port: 'store',
-          words: saidBy(words),
-          isReady: () => waitsFor() === undefined,
-          happen: () => (waitsFor() === undefined ? ran(statement) : refused(serverError('40P01'))),
-          broken: brokenLine,
-          adrift: brokenLine,
-          isTraceless: kind === 'read',
-          cancel: { isPossible: always, happen: () => refused(serverError('57014')) },
-          digest: canonical,
-        })
-        return given(outcome)
+        return given(await ports.call(new LoneStatement(process, words, statement, kind === 'read')))
       } catch (error) {
         throw storeError(error)
       }
     },
     async say(transaction, words, statement, kind) {
       if (transaction.stage === 'over') throw endedTransaction()
-      const { waitsFor = nobody } = statement
-      const turn = transaction.statements.push(waitsFor) - 1
-      const outcome = await ports.call({
-        process,
-        port: 'store',
-        words: saidBy(words),
-        isReady() {
-          if (transaction.stage === 'over') return true
-          const blocker = transaction.done === turn ? waitsFor() : transaction
-          return blocker === undefined || (blocker !== transaction && isDeadlock(transaction, blocker))
-        },
-        happen() {
-          const outcome = said(transaction, statement)
-          if (outcome.kind === 'refused' && transaction.isAdrift) dropAdrift(transaction)
-          return outcome
-        },
-        broken() {
-          const error = brokenLine()
-          rollBack(transaction)
-          transaction.lose(error)
-          return error
-        },
-        isTraceless: kind !== 'commit',
-        adrift: kind === 'commit' ? () => adrift(transaction) : undefined,
-        cancel: {
-          isPossible: () => transaction.stage !== 'over' && transaction.done === turn,
-          happen() {
-            transaction.done++
-            failed(transaction)
-            return refused(serverError('57014'))
-          },
-        },
-        digest: canonical,
-      })
-      return given(outcome)
+      const Kind = kind === 'commit' ? CommitStatement : TransactionStatement
+      return given(await ports.call(new Kind(process, words, statement, transaction)))
     },
     begin() {
       const transaction = newTransaction(database.newTransactionId(process.name), () => open.delete(transaction))
       open.add(transaction)
       return transaction
     },
+  }
+}
+
+/** A statement on its way. A class, since there are dozens of them in every schedule, and each has a handful of members. */
+abstract class SentStatement<T> {
+  readonly port = 'store'
+  readonly process: Process
+  readonly statement: Statement<T>
+  readonly #words: Words
+
+  constructor(process: Process, words: Words, statement: Statement<T>) {
+    this.process = process
+    this.statement = statement
+    this.#words = words
+  }
+
+  words(): string {
+    return `${this.process.name} ${this.#words()}`
+  }
+
+  digest(outcome: Outcome<T>): string {
+    return canonical(outcome)
+  }
+}
+
+/** One that is a transaction by itself. */
+class LoneStatement<T> extends SentStatement<T> implements PortCall<Outcome<T>> {
+  readonly isTraceless: boolean
+
+  constructor(process: Process, words: Words, statement: Statement<T>, isTraceless: boolean) {
+    super(process, words, statement)
+    this.isTraceless = isTraceless
+  }
+
+  isReady(): boolean {
+    return this.statement.waitsFor?.() === undefined
+  }
+
+  happen(): Outcome<T> {
+    return this.isReady() ? ran(this.statement) : refused(serverError('40P01'))
+  }
+
+  broken(): Error {
+    return brokenLine()
+  }
+
+  adrift(): Error {
+    return brokenLine()
+  }
+
+  isCancellable(): boolean {
+    return true
+  }
+
+  cancel(): Outcome<T> {
+    return refused(serverError('57014'))
+  }
+}
+
+class TransactionStatement<T> extends SentStatement<T> implements PortCall<Outcome<T>> {
+  readonly isTraceless: boolean = true
+  readonly transaction: Transaction
+  /** Its place among those of its transaction. */
+  readonly #turn: number
+
+  constructor(process: Process, words: Words, statement: Statement<T>, transaction: Transaction) {
+    super(process, words, statement)
+    this.transaction = transaction
+    this.#turn = transaction.statements.push(statement.waitsFor) - 1
+  }
+
+  isReady(): boolean {
+    const { transaction } = this
+    if (transaction.stage === 'over') return true
+    const blocker = transaction.done === this.#turn ? this.statement.waitsFor?.() : transaction
+    return blocker === undefined || (blocker !== transaction && isDeadlock(transaction, blocker))
+  }
+
+  happen(): Outcome<T> {
+    const outcome = said(this.transaction, this.statement)
+    if (outcome.kind === 'refused' && this.transaction.isAdrift) dropAdrift(this.transaction)
+    return outcome
+  }
+
+  broken(): Error {
+    const error = brokenLine()
+    rollBack(this.transaction)
+    this.transaction.lose(error)
+    return error
+  }
+
+  isCancellable(): boolean {
+    return this.transaction.stage !== 'over' && this.transaction.done === this.#turn
+  }
+
+  cancel(): Outcome<T> {
+    this.transaction.done++
+    failed(this.transaction)
+    return refused(serverError('57014'))
+  }
+}
+
+class CommitStatement<T> extends TransactionStatement<T> {
+  override readonly isTraceless = false
+
+  /** It is on its way: nobody but the server ends the transaction from here on. */
+  adrift(): Error {
+    const error = brokenLine()
+    this.transaction.isAdrift = true
+    this.transaction.onEnd()
+    this.transaction.lose(error)
+    return error
   }
 }
 
@@ -144,12 +197,4 @@ function refused(error: Error): { readonly kind: 'refused'; readonly error: Erro
 function given<T>(outcome: Outcome<T>): T {
   if (outcome.kind === 'refused') throw outcome.error
   return outcome.value
-}
-
-function always(): boolean {
-  return true
-}
-
-function nobody(): undefined {
-  return undefined
 }

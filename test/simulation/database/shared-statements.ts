@@ -1,16 +1,31 @@
 import type { RecordBatches } from '../../../src/stores/postgres/batching-table.js'
 import type { Inserted } from '../../../src/stores/postgres/record-table.js'
 import { addressOf } from './database.js'
-import type { Line } from './line.js'
+import type { Line, Words } from './line.js'
 import { recordDeeds } from './record-deeds.js'
 import { named } from './record-table.js'
 import { holderOf } from './table.js'
 import { type Deed, together } from './update.js'
 
+export interface WhenShared {
+  /** Called for each statement with several records that is sent, with how many of its kind are under way then. */
+  readonly onShared?: (underWay: number) => void
+}
+
 /** The statements on many records at once. Only an insert waits for anybody; what is locked is left to be changed alone. */
-export function simulatedBatches(line: Line): RecordBatches {
+export function simulatedBatches(line: Line, { onShared }: WhenShared = {}): RecordBatches {
   const deeds = recordDeeds(line, undefined)
   const { records } = line.database.tables
+  const underWay = { insert: 0, find: 0, renew: 0, complete: 0 }
+
+  async function ask<T>(kind: keyof typeof underWay, words: Words, deed: Deed<T>): Promise<T> {
+    onShared?.(++underWay[kind])
+    try {
+      return await line.ask(words, deed, kind === 'find' ? 'read' : undefined)
+    } finally {
+      underWay[kind]--
+    }
+  }
 
   /** Of what it had to wait for it knows nothing: it sees what was committed when it began. */
   function inserting(reservation: Parameters<typeof deeds.insert>[0]): Deed<Inserted | undefined> {
@@ -38,17 +53,17 @@ export function simulatedBatches(line: Line): RecordBatches {
 
   return {
     insert: (reservations) =>
-      line.ask(() => `reserves ${reservations.map(named).join(' and ')}`, together(reservations.map(inserting))),
-    find: (names) => line.ask(() => `reads ${names.map(named).join(' and ')}`, together(names.map(deeds.find)), 'read'),
+      ask('insert', () => `reserves ${reservations.map(named).join(' and ')}`, together(reservations.map(inserting))),
+    find: (names) => ask('find', () => `reads ${names.map(named).join(' and ')}`, together(names.map(deeds.find))),
     async renew(renewals) {
       const words = () => `renews ${renewals.map(({ claim }) => named(claim)).join(' and ')}`
       const deed = together(renewals.map(({ claim, leaseMs }) => free(deeds.renew(claim, leaseMs), claim)))
-      return (await line.ask(words, deed)).map((row) => (row === undefined ? undefined : true))
+      return (await ask('renew', words, deed)).map((row) => (row === undefined ? undefined : true))
     },
     async complete(completions) {
       const words = () => `completes ${completions.map(({ claim }) => named(claim)).join(' and ')}`
       const deed = together(completions.map(({ claim, completion }) => free(deeds.complete(claim, completion), claim)))
-      const rows = await line.ask(words, deed)
+      const rows = await ask('complete', words, deed)
       return rows.map((row) => row && { expiresAt: row.record.expiresAt, committedIn: row.committedIn ?? '' })
     },
   }

@@ -17,7 +17,7 @@ import { simulatedInbox } from './inbox.js'
 import { lineOf } from './line.js'
 import { inTransaction } from './phase.js'
 import { simulatedRecordTable } from './record-table.js'
-import { simulatedBatches } from './shared-statements.js'
+import { simulatedBatches, type WhenShared } from './shared-statements.js'
 import { type SimulatedTx, simulatedTx } from './simulated-tx.js'
 import { single } from './single.js'
 import { rollBack } from './transaction.js'
@@ -45,11 +45,13 @@ export function simulatedStore(
   database: SimulatedDatabase,
   ports: Ports,
   process: Process,
-  batching: 'off' | BatchingOptions = 'off',
+  batching: 'off' | (BatchingOptions & WhenShared) = 'off',
 ): SimulatedStore {
   const line = lineOf(database, ports, process)
   const table = simulatedRecordTable(line)
-  const steps = postgresSteps(batching === 'off' ? table : batchingTable(table, simulatedBatches(line), batching))
+  const steps = postgresSteps(
+    batching === 'off' ? table : batchingTable(table, simulatedBatches(line, batching), batching),
+  )
   // Member by member: a world makes thousands of these in a second, and a spread costs more than all the rest.
   return {
     name: 'simulated',

@@ -30,8 +30,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   expired: ['expired', 'in_progress', 'completed', 'none'],
 }
 
-/** Judges a change at the database's time. `openEffects` are those of the record that are not final. */
-export function judgeChange({ before, after }: RecordChange, now: number, openEffects: number): void {
+/** Judges a change at the database's time. `openEffects` counts those of the record that are not final. */
+export function judgeChange({ before, after }: RecordChange, now: number, openEffects: () => number): void {
   const [from, to] = [before?.state ?? 'none', after?.state ?? 'none']
   const name = `${(before ?? after)?.scope}/${(before ?? after)?.key}`
   demand(allowed[from]?.includes(to) ?? false, () => `${name} went from ${from} to ${to}`)
@@ -42,7 +42,13 @@ export function judgeChange({ before, after }: RecordChange, now: number, openEf
 }
 
 /** A change within one generation. */
-function judgeStep(before: StoredRecord, after: StoredRecord, now: number, openEffects: number, name: string): void {
+function judgeStep(
+  before: StoredRecord,
+  after: StoredRecord,
+  now: number,
+  openEffects: () => number,
+  name: string,
+): void {
   const [from, to] = [before.state, after.state]
   demand(after.fence >= before.fence, () => `the fence of ${name} fell from ${before.fence} to ${after.fence}`)
   demand(after.evidence.length >= before.evidence.length, () => `evidence about ${name} is gone`)
@@ -78,18 +84,24 @@ function judgeTakeover(before: StoredRecord, now: number, name: string): void {
   demand(before.onLeaseOver === 'resume', () => `${name} was taken over although its outcome was in doubt`)
 }
 
-function judgeReuse(before: StoredRecord, after: StoredRecord, now: number, openEffects: number, name: string): void {
+function judgeReuse(
+  before: StoredRecord,
+  after: StoredRecord,
+  now: number,
+  openEffects: () => number,
+  name: string,
+): void {
   demand(after.generation > before.generation, () => `${name} went back to generation ${after.generation}`)
   demand(after.fence > before.fence, () => `${name} was used anew under its old fence`)
   if (before.state !== 'expired') judgeBurial(before, now, openEffects, name)
 }
 
 /** Only what is over may expire. */
-function judgeBurial(before: StoredRecord, now: number, openEffects: number, name: string): void {
+function judgeBurial(before: StoredRecord, now: number, openEffects: () => number, name: string): void {
   // A key that was given back is the tombstone that it was before.
   if (before.state === 'in_progress') return
   demand(before.expiresAt !== undefined && before.expiresAt <= now, () => `${name} expired before its time`)
-  demand(openEffects === 0, () => `${name} expired although it has effects to carry out`)
+  demand(openEffects() === 0, () => `${name} expired although it has effects to carry out`)
   const isOver = before.state === 'completed' || (before.recoveryPoint === 'started' && !before.isBegun)
   demand(isOver, () => `${name} expired half-done`)
 }

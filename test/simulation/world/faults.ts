@@ -53,7 +53,8 @@ const kindOf = {
 } as const satisfies Readonly<Record<Fault, keyof Budget | undefined>>
 
 export interface Faults {
-  left(fault: Fault): number
+  /** What is left of each kind. */
+  readonly left: Readonly<Required<Budget>>
   take(fault: Fault): void
   /** Whether anything may still go wrong. */
   areLeft(): boolean
@@ -61,20 +62,16 @@ export interface Faults {
   end(): void
 }
 
-export function faultsOf(budget: Budget): Faults & { readonly budget: Budget } {
-  const left: { -readonly [Kind in keyof Budget]: Budget[Kind] } = { ...budget }
-  let sum = 0
-  for (const count of Object.values(budget)) sum += count
+export function faultsOf(budget: Budget): Faults {
+  const { breaks = 0, drifts = 0, cancels = 0, crashes = 0, lateness = 0, freezes = 0, jumps = 0, haste = 0 } = budget
+  const left = { breaks, drifts, cancels, crashes, lateness, freezes, jumps, haste }
+  let sum = breaks + drifts + cancels + crashes + lateness + freezes + jumps + haste
   return {
-    budget: left,
-    left(fault) {
-      const kind = kindOf[fault]
-      return kind === undefined ? Number.POSITIVE_INFINITY : (left[kind] ?? 0)
-    },
+    left,
     take(fault) {
       const kind = kindOf[fault]
       if (kind === undefined) return
-      left[kind] = (left[kind] ?? 0) - 1
+      left[kind]--
       sum--
     },
     areLeft: () => sum > 0,
@@ -88,26 +85,26 @@ export function faultsOf(budget: Budget): Faults & { readonly budget: Budget } {
 /** The ways in which this call may end, the usual one first. `isFirst`: of those of its process. */
 export function faultsFor(call: PortCall<unknown>, faults: Faults, isFirst: boolean): readonly Fault[] {
   if (!faults.areLeft()) return usualWay
-  const { process, port, broken, adrift, cancel, isTraceless = false, isUnheeded = false } = call
+  const { process, port, broken, adrift, isTraceless = false, isUnheeded = false } = call
+  const { breaks, drifts, cancels, crashes, lateness, freezes, jumps } = faults.left
   const ways: Fault[] = ['none']
-  const add = (fault: Fault) => {
-    if (faults.left(fault) > 0) ways.push(fault)
-  }
   // Of ways that come to the same there is one.
   const mayDrift = adrift !== undefined && !isTraceless
-  if (broken !== undefined) add('break_before')
-  if (broken !== undefined && !isTraceless && !isUnheeded) add('break_after')
-  if (broken !== undefined && !isUnheeded) add('late_reply')
-  if (mayDrift) add('break_meanwhile')
-  if (cancel?.isPossible()) add('cancel')
-  if (process.kind === 'node') {
-    if (isFirst) add('crash_before')
-    if (!isTraceless) add('crash_after')
-    if (mayDrift) add('crash_meanwhile')
-    add('freeze')
-    add('wall_jump')
+  if (broken !== undefined) {
+    if (breaks > 0) ways.push('break_before')
+    if (breaks > 0 && !isTraceless && !isUnheeded) ways.push('break_after')
+    if (lateness > 0 && !isUnheeded) ways.push('late_reply')
   }
-  if (port === 'store') add('clock_jump')
+  if (mayDrift && drifts > 0) ways.push('break_meanwhile')
+  if (cancels > 0 && call.isCancellable?.()) ways.push('cancel')
+  if (process.kind === 'node') {
+    if (crashes > 0 && isFirst) ways.push('crash_before')
+    if (crashes > 0 && !isTraceless) ways.push('crash_after')
+    if (crashes > 0 && mayDrift) ways.push('crash_meanwhile')
+    if (freezes > 0) ways.push('freeze')
+    if (jumps > 0) ways.push('wall_jump')
+  }
+  if (jumps > 0 && port === 'store') ways.push('clock_jump')
   return ways
 }
 

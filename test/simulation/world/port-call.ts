@@ -22,8 +22,10 @@ export interface PortCall<T> {
   readonly isUrgent?: boolean
   /** Nobody waits for its reply. */
   readonly isUnheeded?: true
-  /** The server may end it instead: what it says then, and whether it has begun with it. */
-  readonly cancel?: { readonly isPossible: () => boolean; readonly happen: () => T }
+  /** Whether the server may end it instead: it has begun with it. */
+  readonly isCancellable?: () => boolean
+  /** The server ends it, and says so. */
+  readonly cancel?: () => T
   /** The world's time after which it can no longer happen: nothing is on its way to a provider for ever. */
   readonly until?: number
   /** What the caller learns, in short, for telling runs apart. */

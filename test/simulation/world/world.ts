@@ -18,6 +18,9 @@ interface Pending {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   readonly task: Task | undefined
+  /** As its call says: asked at every step of everything that is under way, and calls are of many shapes. */
+  readonly until: number
+  readonly mayWait: boolean
 }
 
 export interface WorldOptions {
@@ -59,6 +62,8 @@ export class World implements Ports {
   #pending: Pending[] = []
   #isCalm = false
   readonly #timers = timers()
+  /** What is called when all that follows from the last step has followed. */
+  readonly #turnEnds: { readonly process: Process; readonly callback: () => void }[] = []
 
   constructor(options: WorldOptions) {
     this.#options = options
@@ -72,7 +77,7 @@ export class World implements Ports {
   call<T>(call: PortCall<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       // What a dead process still does is nowhere.
-      if (call.process.isAlive) this.#pending.push({ call, resolve, reject, task: this.task } as unknown as Pending)
+      if (call.process.isAlive) this.#add(call as PortCall<unknown>, resolve as Pending['resolve'], reject, this.task)
     })
   }
 
@@ -86,6 +91,11 @@ export class World implements Ports {
     }
   }
 
+  /** Calls back when all that follows from this step has followed: it is a turn of the event loop of the process. */
+  atEndOfTurn(process: Process, callback: () => void): void {
+    this.#turnEnds.push({ process, callback })
+  }
+
   /** Whether it keeps in short what each process was told. */
   get remembers(): boolean {
     return this.#options.remembers === true
@@ -96,6 +106,7 @@ export class World implements Ports {
     this.#options.onStep?.()
     this.steps++
     if (this.steps > (this.#options.mostSteps ?? 5_000)) throw new Error('It goes in circles.')
+    if (this.#turnEnds.length > 0) return this.#endTurns()
     this.#forgetLate()
     if (this.#isCalm) return this.#usualStep()
     const ready = this.#ready()
@@ -104,9 +115,9 @@ export class World implements Ports {
     const chooser = this.#chooser
     // What waits for a lock may be cancelled.
     const isUrgent = ready[0]?.call.isUrgent === true && this.#options.remembers === true
-    const waiting = faults.left('cancel') > 0 && !isUrgent ? this.#pending.filter(isCancellable) : []
+    const waiting = faults.left.cancels > 0 && !isUrgent ? this.#pending.filter(isCancellable) : []
     // Time may pass although something could happen: that something is slow.
-    const mayPass = timer !== undefined && ready.length > 0 && faults.left('haste') > 0 && !isUrgent
+    const mayPass = timer !== undefined && ready.length > 0 && faults.left.haste > 0 && !isUrgent
     if (ready.length + waiting.length === 0) return this.#passed(timer)
     const index = chooser.what(ready.length + waiting.length + (mayPass ? 1 : 0))
     const chosen = ready[index] ?? waiting[index - ready.length]
@@ -191,8 +202,7 @@ export class World implements Ports {
     const breakLine = () => tellBroken(call.broken?.())
     // The request is on its way, and arrives when nobody waits for it any more.
     const driftsOn = () => {
-      const { broken: _, adrift: __, cancel: ___, ...others } = call
-      this.#pending.push({ call: { ...others, process: ghost }, resolve: nobody, reject: nobody, task })
+      this.#add(adriftOf(call), nobody, nobody, task)
     }
     switch (way) {
       case 'break_before':
@@ -203,14 +213,12 @@ export class World implements Ports {
         breakLine()
         break
       case 'break_meanwhile':
-        tellBroken((call.adrift ?? call.broken)?.())
+        tellBroken(call.adrift?.() ?? call.broken?.())
         driftsOn()
         break
-      case 'cancel': {
-        const { cancel } = call
-        if (cancel !== undefined) this.#reply(process, happened({ ...call, happen: cancel.happen }, resolve, reject))
+      case 'cancel':
+        this.#reply(process, happened(call, resolve, reject, 'cancelled'))
         break
-      }
       case 'crash_before':
         this.crash(process)
         break
@@ -227,7 +235,7 @@ export class World implements Ports {
         const reply = happened(call, resolve, reject)
         this.#owes(process, reply)
         const late = replyOf(call, () => this.#reply(process, reply))
-        this.#pending.push({ call: late, resolve: nobody, reject: nobody, task })
+        this.#add(late, nobody, nobody, task)
         break
       }
       case 'freeze':
@@ -245,6 +253,11 @@ export class World implements Ports {
       case 'haste':
         throw new Error('unreachable: haste is not about a call')
     }
+  }
+
+  #add(call: PortCall<unknown>, resolve: Pending['resolve'], reject: Pending['reject'], task: Task | undefined): void {
+    const { isReady, until = Number.POSITIVE_INFINITY } = call
+    this.#pending.push({ call, resolve, reject, task, until, mayWait: isReady !== undefined })
   }
 
   /** What can happen now. Where every schedule is run, nobody waits for another order of what has none. */
@@ -274,6 +287,16 @@ export class World implements Ports {
     tell()
   }
 
+  /** It belongs to what has happened: nothing is chosen. */
+  #endTurns(): 'more' {
+    for (const { process, callback } of this.#turnEnds.splice(0)) {
+      if (!process.isAlive) continue
+      if (this.#options.remembers) process.told = remembered(process.told, this.time, 'end of turn')
+      callback()
+    }
+    return 'more'
+  }
+
   #passed(timer: Timer | undefined): 'more' | 'over' {
     if (timer === undefined || (timer.isWeak && this.#pending.length === 0 && !this.#timers.hasStrong()))
       return this.#options.onIdle?.() ? 'more' : 'over'
@@ -293,8 +316,8 @@ export class World implements Ports {
   /** What is on its way for too long never arrives; whoever asked hears nothing. */
   #forgetLate(): void {
     let isLate = false
-    for (const { call } of this.#pending) if (call.until !== undefined && call.until < this.time) isLate = true
-    if (isLate) this.#pending = this.#pending.filter(({ call }) => call.until === undefined || call.until >= this.time)
+    for (const { until } of this.#pending) if (until < this.time) isLate = true
+    if (isLate) this.#pending = this.#pending.filter(({ until }) => until >= this.time)
   }
 }
 
@@ -304,10 +327,15 @@ interface Replied {
   readonly learned: () => string
 }
 
-/** Lets it happen, and gives the reply. */
-function happened(call: PortCall<unknown>, resolve: Pending['resolve'], reject: Pending['reject']): Replied {
+/** Lets it happen, or be cancelled, and gives the reply. */
+function happened(
+  call: PortCall<unknown>,
+  resolve: Pending['resolve'],
+  reject: Pending['reject'],
+  how?: 'cancelled',
+): Replied {
   try {
-    const value = call.happen()
+    const value = how === 'cancelled' ? call.cancel?.() : call.happen()
     return { tell: () => resolve(value), learned: () => `${call.words()}: ${call.digest?.(value) ?? wordsOf(value)}` }
   } catch (error) {
     return { tell: () => reject(error), learned: () => `${call.words()}: ${wordsOf(error)}` }
@@ -326,8 +354,8 @@ function happens(call: PortCall<unknown>, resolve: Pending['resolve'], reject: P
   resolve(value)
 }
 
-function isReady({ call }: Pending): boolean {
-  return call.isReady?.() ?? true
+function isReady({ call, mayWait }: Pending): boolean {
+  return !mayWait || call.isReady?.() !== false
 }
 
 function told(call: PortCall<unknown>, way: Fault): () => string {
@@ -340,14 +368,27 @@ function isFirst(ready: readonly Pending[], index: number): boolean {
 }
 
 /** A statement that the server has begun with, and that waits. */
-function isCancellable({ call }: Pending): boolean {
-  return call.isReady?.() === false && (call.cancel?.isPossible() ?? false)
+function isCancellable(pending: Pending): boolean {
+  return !isReady(pending) && (pending.call.isCancellable?.() ?? false)
 }
 
 /** Whose requests are on their way after it has crashed. */
 const ghost = newProcess('nobody')
 
 function nobody(): void {}
+
+/** The same call of nobody: its request is on its way, and nothing can be done about it. */
+function adriftOf(call: PortCall<unknown>): PortCall<unknown> {
+  const { port, until, isTraceless = false, isUrgent = false } = call
+  return {
+    ...{ process: ghost, port, isTraceless, isUrgent, ...(until !== undefined && { until }) },
+    ...(call.isUnheeded && { isUnheeded: true }),
+    words: () => call.words(),
+    isReady: () => call.isReady?.() !== false,
+    happen: () => call.happen(),
+    digest: (value) => call.digest?.(value) ?? wordsOf(value),
+  }
+}
 
 /** The reply of a call that has happened, on its way by itself. */
 function replyOf(call: PortCall<unknown>, reply: () => void): PortCall<unknown> {
