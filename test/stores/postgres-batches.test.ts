@@ -114,32 +114,7 @@ onPostgres('group commit on PostgreSQL', (url) => {
     expect(refusals).toEqual([])
   })
 
-  test('reservations and completions that leave in one turn share a commit, and no two of a kind do', async () => {
-    const { schema } = await schemaOfTest(url)
-    const wire = await postgresWire(url)
-    onTestFinished(() => wire.close())
-    const store = postgresStore({ pool: connectionsOfTest(wire.url), schema })
-    const claims = await all(store, keys(40))
-    let executed = 0
-    const together: number[] = []
-    wire.listen(({ from, type }) => {
-      if (from !== 'client') return
-      if (type === 'E') executed += 1
-      if (type !== 'S') return
-      together.push(executed)
-      executed = 0
-    })
-    const fresh = keys(80).slice(40)
-    const [, completed] = await Promise.all([
-      all(store, fresh),
-      Promise.all(claims.map((claim) => store.complete(claim, completion()))),
-    ])
-    expect(completed.every(Boolean)).toBe(true)
-    // Two lanes, each with a statement of both kinds.
-    expect(together).toEqual([2, 2])
-  })
-
-  test('where one of those that share a commit is refused, the others still travel together', async () => {
+  test('where a batch of reservations is refused, the completions of that turn still travel together', async () => {
     const { schema } = await schemaOfTest(url)
     const wire = await postgresWire(url)
     onTestFinished(() => wire.close())
@@ -156,12 +131,11 @@ onPostgres('group commit on PostgreSQL', (url) => {
     expect(reserved.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))).toEqual([3])
     expect(new Set(completed.map(({ status }) => status))).toEqual(new Set(['fulfilled']))
     expect(await states(store, claims)).toEqual(new Set(['completed']))
-    // One for each of two lanes, and one of them again without the reservations that were refused.
-    expect(updates).toHaveLength(3)
+    expect(updates).toHaveLength(2)
   })
 
   test.each(['cut before', 'cut after'] as const)(
-    'a shared commit that is %s is told to everybody in it, and what is asked again comes to the same',
+    'a crowd of both kinds that is %s is told so, each of it, and what is asked again comes to the same',
     async (fate) => {
       const { schema, node } = await schemaOfTest(url)
       const wire = await postgresWire(url)

@@ -8,11 +8,6 @@ import type { SqlValue } from '../sql/row.js'
 export interface Connections<Tx> {
   query(query: Query, values: readonly SqlValue[]): Promise<readonly Row[]>
   /**
-   * Several statements with one commit, in one go: none of them happened where one is refused. `undefined` where the library
-   * cannot, and then nothing was sent.
-   */
-  queryTogether?(asked: readonly Asked[]): Promise<Gave | undefined>
-  /**
    * BEGIN, `body`, COMMIT on one connection. When `body` fails it is rolled back, and its error is thrown. When the
    * connection is lost that is thrown at once, even if `body` still runs; nothing it sends later reaches a connection.
    */

@@ -1,8 +1,7 @@
-import { atEndOfTurn } from '../../kernel/clock.js'
 import { limits } from '../../kernel/limits.js'
 import type { SqlValue } from '../sql/row.js'
 import { type Asked, type Connections, type Gave, inTurn, type Query, type Row } from './connections.js'
-import { isCollision, isRefusal } from './faults.js'
+import { isCollision } from './faults.js'
 
 /** Runs a statement on the records of one scope, or of every scope. */
 export type Execute = (scope: string, query: Query, values: readonly SqlValue[]) => Promise<readonly Row[]>
@@ -28,64 +27,6 @@ export function executor<Tx>(connections: Connections<Tx>, rowSecurity: RowSecur
       await connections.transaction(async ({ last }) => last({ asked: [{ query, values }], handOn }), opening)
       return rows
     })
-}
-
-/**
- * The same, where statements that leave in one turn of the event loop share a commit and its flush, as far as the library can
- * send them in one go. Where one of them is refused, none has happened, and each is sent by itself.
- *
- * No two of a kind go together. Reservations may wait for somebody else's, in the order of their digests; of two such statements
- * each has its own order, and two nodes could wait for each other.
- */
-export function sharingCommits<Tx>(
-  { queryTogether }: Connections<Tx>,
-  execute: Execute,
-  gather: (send: () => void) => void = atEndOfTurn,
-): Execute {
-  if (queryTogether === undefined) return execute
-  let leaving: Leaving[] = []
-
-  function leave(): void {
-    let rest = leaving
-    leaving = []
-    while (rest.length > 0) {
-      const kinds = new Map(rest.map((one) => [one.asked.query, one]))
-      const together = [...kinds.values()]
-      rest = rest.filter((one) => !together.includes(one))
-      send(together)
-    }
-  }
-
-  function send(all: readonly Leaving[]): void {
-    const alone = () => {
-      for (const { scope, asked, resolve } of all) resolve(execute(scope, asked.query, asked.values))
-    }
-    if (all.length === 1) return alone()
-    queryTogether?.(all.map(({ asked }) => asked)).then(
-      (gave) => {
-        if (gave === undefined) return alone()
-        for (const [index, { resolve }] of all.entries()) resolve(gave[index] ?? [])
-      },
-      (error: unknown) => {
-        if (isRefusal(error)) return alone()
-        for (const { reject } of all) reject(error)
-      },
-    )
-  }
-
-  return (scope, query, values) =>
-    new Promise((resolve, reject) => {
-      leaving.push({ scope, asked: { query, values }, resolve, reject })
-      if (leaving.length === 1) gather(leave)
-    })
-}
-
-/** A statement that waits for those who come along. */
-interface Leaving {
-  readonly scope: string
-  readonly asked: Asked
-  readonly resolve: (rows: readonly Row[] | Promise<readonly Row[]>) => void
-  readonly reject: (error: unknown) => void
 }
 
 /** The same inside of a transaction that is about one scope. */

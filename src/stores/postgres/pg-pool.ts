@@ -136,8 +136,6 @@ export function pgConnections<Client extends PgClient>(pool: PgPool<Client>, use
       return rows
     },
 
-    queryTogether: (asked) => lent((client) => (mayGo(client) ? send(client, asked) : Promise.resolve(undefined))),
-
     async transaction(body, { asked: opening, savepoint } = { asked: [] }) {
       const client = await connected()
       const lost = loss()

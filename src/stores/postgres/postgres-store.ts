@@ -23,7 +23,7 @@ import { effectWriter } from './effects/effect-writer.js'
 import { settleQueriesFor } from './effects/settle-queries.js'
 import { turnQueriesFor } from './effects/turn-queries.js'
 import { type Durability, examine } from './examine.js'
-import { type Execute, executor, type RowSecurity, sharingCommits } from './executor.js'
+import { type Execute, executor, type RowSecurity } from './executor.js'
 import { storeError } from './faults.js'
 import { inboxQueriesFor } from './inbox/inbox-queries.js'
 import { postgresInbox } from './inbox/inbox-store.js'
@@ -110,7 +110,7 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
   const table = recordTable(queries, execute)
   // Under row security a statement is about one scope, and a batch is about many.
   const isBatching = batching === 'on' && rowSecurity === 'off'
-  const batches = recordBatches(batchQueriesFor(quoted(schema)), sharingCommits(connections, execute))
+  const batches = recordBatches(batchQueriesFor(quoted(schema)), execute)
   const steps = postgresSteps(
     isBatching ? batchingTable(table, batches, { patienceMs: use.statementTimeoutMs }) : table,
   )
