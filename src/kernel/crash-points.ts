@@ -4,6 +4,10 @@
  * fails their run.
  */
 export const crashPoints = [
+  /** Several keys were reserved by one statement; nobody was told. Where a store has group commit. */
+  'batch.reserved',
+  /** Several answers were stored by one statement; nobody was told. */
+  'batch.completed',
   /** A phase that writes rows is open, and nothing of it has committed. */
   'phase.open',
   /** A phase has committed, and its handler does not know yet. */

@@ -1,4 +1,8 @@
+import { crashPoints } from '../../dist/kernel/crash-points.js'
 import { declareKills } from './support/declare.js'
 import { sqliteGround } from './support/grounds.js'
 
-declareKills('SQLite', sqliteGround)
+/** It writes one after another, and has no group commit. */
+const points = crashPoints.filter((point) => !point.startsWith('batch.'))
+
+declareKills('SQLite', sqliteGround, points)

@@ -1,3 +1,4 @@
+import { passing } from '../../kernel/crash-points.js'
 import {
   arraysOf,
   completedIn,
@@ -31,11 +32,21 @@ export function recordBatches(queries: BatchQueries, execute: Execute): RecordBa
     }
   }
 
+  const reserve = all(queries.reserve, reserving, insertedIn)
+  const complete = all(queries.complete, completing, completedIn)
   return {
-    insert: all(queries.reserve, reserving, insertedIn),
+    async insert(reservations) {
+      const inserted = await reserve(reservations)
+      passing('batch.reserved')
+      return inserted
+    },
     find: all(queries.read, reading, lightIn),
     renew: all(queries.renew, renewing, () => true as const),
-    complete: all(queries.complete, completing, completedIn),
+    async complete(completions) {
+      const completed = await complete(completions)
+      passing('batch.completed')
+      return completed
+    },
   }
 }
 

@@ -21,6 +21,7 @@ export const muchLater: Step = { do: 'time', at: startedAt + 600_000 }
 
 export const ride: Step = { do: 'ride' }
 export const book: Step = { do: 'book' }
+export const crowd: Step = { do: 'crowd' }
 export const sweep: Step = { do: 'sweep' }
 export const resume: Step = { do: 'resume' }
 export const reconcile: Step = { do: 'reconcile' }

@@ -1,4 +1,5 @@
 import type { CrashPoint } from '../../../dist/kernel/crash-points.js'
+import { killedCrowds } from './crowds.js'
 import { killedEffectReconcilers, killedWorkers } from './effects.js'
 import { killedDeliveries } from './inbox.js'
 import { killedReconcilers } from './reconciler.js'
@@ -8,6 +9,8 @@ import { killedBookings } from './single.js'
 
 /** How processes are killed at each crash point. The compiler sees that none is missing, and so does a test. */
 export const scenarios: Readonly<Record<CrashPoint, readonly Scenario[]>> = {
+  'batch.reserved': killedCrowds('batch.reserved'),
+  'batch.completed': killedCrowds('batch.completed'),
   'phase.open': killedRides('phase.open'),
   'phase.committed': killedRides('phase.committed'),
   'call.begun': killedRides('call.begun'),

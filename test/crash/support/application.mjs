@@ -31,6 +31,28 @@ export function application({ store, insert }, job) {
     }),
   )
 
+  /** Those that charge answer together, so that their answers travel together. */
+  let open = 0
+  let answer = () => {}
+  let answered = new Promise((resolve) => {
+    answer = resolve
+  })
+
+  /** One that knows nothing of `work`: it charges behind our back. */
+  async function charging(request) {
+    open += 1
+    const { who } = await request.json()
+    await charge(`charge of ${who}`, { charge: who })
+    open -= 1
+    if (open === 0) {
+      answer()
+      answered = new Promise((resolve) => {
+        answer = resolve
+      })
+    } else await answered
+    return Response.json({ charged: who }, { status: 201 })
+  }
+
   const webhooks = inbox({
     hapax,
     provider: 'gateway',
@@ -49,6 +71,7 @@ export function application({ store, insert }, job) {
     ...workersOf(hapax),
     rides: guard(hapax, { operation: createRide, scope: () => scope }),
     bookings: guard(hapax, { operation: bookRide, scope: () => scope }),
+    charges: guard(hapax, { name: 'charges.create', scope: () => scope }, charging),
     webhooks,
   }
 }

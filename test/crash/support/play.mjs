@@ -18,12 +18,13 @@ export async function play(job) {
 }
 
 /** @returns {Record<string, (step: any) => unknown>} */
-function stepsOf({ hapax, gateway, worker, reconciler, rides, bookings, webhooks }, { setTime }, { scope }) {
+function stepsOf({ hapax, gateway, worker, reconciler, rides, bookings, charges, webhooks }, { setTime }, { scope }) {
   return {
     time: ({ at }) => setTime(at),
     fault: ({ fault }) => gateway.failWith(fault),
     ride: () => post(rides),
     book: () => post(bookings),
+    crowd: () => Promise.all(Array.from({ length: 8 }, (_, number) => post(charges, `k${number}`))),
     deliver: ({ eventId, event }) =>
       webhooks.receive({ headers: { 'event-id': eventId }, body: Buffer.from(JSON.stringify(event)) }),
     sweep: async () => (await hapax.chores.sweep(10)).length,
@@ -38,12 +39,16 @@ function stepsOf({ hapax, gateway, worker, reconciler, rides, bookings, webhooks
   }
 }
 
-/** @param {(request: Request) => Promise<Response>} route */
-async function post(route) {
-  const headers = { 'idempotency-key': 'k', 'content-type': 'application/json' }
-  const request = new Request('http://rides/rides', { method: 'POST', headers, body: '{"who":"ann"}' })
+/**
+ * @param {(request: Request) => Promise<Response>} route
+ * @param {string} [key]
+ */
+async function post(route, key = 'k') {
+  const headers = { 'idempotency-key': key, 'content-type': 'application/json' }
+  const body = JSON.stringify({ who: key === 'k' ? 'ann' : key })
+  const request = new Request('http://rides/rides', { method: 'POST', headers, body })
   const response = await route(request)
-  const body = await response.text()
-  const code = response.status < 400 ? undefined : JSON.parse(body).code
-  return { status: response.status, body, code, replayed: response.headers.get('idempotent-replayed') === 'true' }
+  const said = await response.text()
+  const code = response.status < 400 ? undefined : JSON.parse(said).code
+  return { status: response.status, body: said, code, replayed: response.headers.get('idempotent-replayed') === 'true' }
 }

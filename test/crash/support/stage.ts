@@ -17,7 +17,18 @@ export type Fault = 'drop' | 'error' | 'lose'
 
 /** One thing that a process does. */
 export type Step =
-  | { readonly do: 'ride' | 'book' | 'sweep' | 'resume' | 'reconcile' | 'effects' | 'reconcile effects' | 'state' }
+  | {
+      readonly do:
+        | 'ride'
+        | 'book'
+        | 'crowd'
+        | 'sweep'
+        | 'resume'
+        | 'reconcile'
+        | 'effects'
+        | 'reconcile effects'
+        | 'state'
+    }
   | { readonly do: 'time'; readonly at: number }
   /** From here on the provider fails this process. */
   | { readonly do: 'fault'; readonly fault: Fault }
