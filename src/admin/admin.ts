@@ -41,6 +41,8 @@ export interface AdminOptions<Tx> {
   readonly routes?: () => Awaitable<readonly GuardedRoute[]>
   /** How often the tenants came back lately, as telemetry counts it. */
   readonly rates?: () => Rates
+  /** `nothing`: no request comes to this process, so that a story says nothing of how often its key came back. */
+  readonly serves?: 'requests' | 'nothing'
 }
 
 export type FindQuery = Omit<ListQuery, 'scope' | 'limit'> & { readonly scope?: string; readonly limit?: number }
@@ -84,9 +86,9 @@ export interface Named {
   readonly key: string
 }
 
-export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
+export function admin<Tx>({ hapax, routes, rates, serves = 'requests' }: AdminOptions<Tx>): Admin {
   const { operating, outbox, calls } = hapax
-  const counted = tallies(hapax.events, hapax.clock)
+  const counted = serves === 'nothing' ? undefined : tallies(hapax.events, hapax.clock)
   const watched = workerWatch(hapax.events, hapax.clock)
 
   async function found(name: Named): Promise<StoredRecord> {
@@ -125,7 +127,7 @@ export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
       evidence: record.evidence.map(saidView),
       doubts: doubtViews(record),
       ...(pausedUntil !== undefined && { reconciler_paused_until: pausedUntil }),
-      counts: counted.of(recordView(record).record),
+      counts: counted?.of(recordView(record).record),
       operator_actions: done.map(auditView),
     } as const
     return { ...told, sentences: sentencesOf(told, record, progress === 'unreadable' ? undefined : progress) }
@@ -224,7 +226,7 @@ export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
     verify: (anchor, passed) =>
       verified(auditIn(operating.audit), { ...(anchor && { anchor }), ...(passed && { passed }) }),
     close() {
-      counted.stop()
+      counted?.stop()
       watched.stop()
     },
   }
