@@ -1,5 +1,5 @@
-import { createWriteStream } from 'node:fs'
-import { finished } from 'node:stream/promises'
+import { once } from 'node:events'
+import { open, rm } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { AuditView } from '../admin/views.js'
 import { systemClock } from '../kernel/clock.js'
@@ -85,7 +85,7 @@ function stateIn(view: unknown): string {
 
 async function verify(
   desk: Desk,
-  anchor: { sequence: number; hash: string } | undefined,
+  anchor: Anchored | undefined,
   { json }: AuditFlags,
 ): Promise<void> {
   const bar = progressBar('verified')
@@ -107,10 +107,48 @@ const words = {
   replaced: 'not the one that was written down elsewhere',
 } as const
 
+/** Where an export goes: each page is taken before the next is asked for. */
+type Write = (text: string) => Promise<void>
+
 async function exported({ admin }: Desk, { to }: AuditFlags): Promise<void> {
-  const out = to === undefined ? process.stdout : createWriteStream(to, { flags: 'wx' })
+  const last = await (to === undefined ? exportedBy(admin, toStandardOutput) : intoFile(to, admin))
+  console.error(`${entryCount(last)}, the last is ${anchorText(last)}`)
+}
+
+async function toStandardOutput(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+}
+
+/** A file that is there already may be the export that somebody needs. What was written of one that failed is none. */
+async function intoFile(path: string, admin: Desk['admin']): Promise<Anchored> {
+  const file = await open(path, 'wx').catch((error: NodeJS.ErrnoException) => {
+    throw usage(`--to ${path} cannot be written: ${unwritable[error.code ?? ''] ?? error.message}.`)
+  })
+  try {
+    return await exportedBy(admin, (text) => file.appendFile(text))
+  } catch (error) {
+    await rm(path, { force: true })
+    throw error
+  } finally {
+    await file.close()
+  }
+}
+
+const unwritable: Readonly<Record<string, string>> = {
+  EEXIST: 'it is there already; name another file',
+  ENOENT: 'its folder is not there; make it first',
+  EISDIR: 'it is a folder; name a file in it',
+  EACCES: 'you may not write there',
+}
+
+interface Anchored {
+  readonly sequence: number
+  readonly hash: string
+}
+
+async function exportedBy(admin: Desk['admin'], write: Write): Promise<Anchored> {
   const bar = progressBar('exported')
-  let last = { sequence: 0, hash: '' }
+  let last: Anchored = { sequence: 0, hash: '' }
   let after: string | undefined
   do {
     const page = await admin.audit({
@@ -118,27 +156,24 @@ async function exported({ admin }: Desk, { to }: AuditFlags): Promise<void> {
       limit: adminBounds.largestPage,
       ...(after !== undefined && { after }),
     })
-    for (const entry of page.items) {
-      out.write(`${JSON.stringify(entry)}\n`)
-      last = entry
-    }
+    await write(page.items.map((entry) => `${JSON.stringify(entry)}\n`).join(''))
+    last = page.items.at(-1) ?? last
     bar.count(last.sequence)
     after = page.next
   } while (after !== undefined)
   bar.end()
-  if (out !== process.stdout) await finished(out.end())
-  console.error(`${entryCount(last)}, the last is ${anchorText(last)}`)
+  return last
 }
 
-function entryCount({ sequence }: { readonly sequence: number }): string {
+function entryCount({ sequence }: Pick<Anchored, 'sequence'>): string {
   return sequence === 1 ? '1 entry' : `${sequence} entries`
 }
 
-function anchorText({ sequence, hash }: { readonly sequence: number; readonly hash: string }): string {
+function anchorText({ sequence, hash }: Anchored): string {
   return `${sequence}:${hash}`
 }
 
-function anchorIn(text: string | undefined): { sequence: number; hash: string } | undefined {
+function anchorIn(text: string | undefined): Anchored | undefined {
   if (text === undefined) return undefined
   const [, sequence, hash] = /^(\d+):([0-9a-f]*)$/.exec(text) ?? []
   if (sequence === undefined || hash === undefined) throw usage('--anchor is what export prints last, like 812:9f2c….')
