@@ -16,6 +16,7 @@ import { lookoutOf } from './effect-looking.js'
 import { sentAnswer } from './given-answer.js'
 import { type Health, healthOf } from './health.js'
 import { type Listed, listed, type Paged, refusingPlaces, sizeOf } from './paging.js'
+import { type PlainState, plainPage } from './plain-states.js'
 import { entriesOf, Refused, stateWords } from './refused.js'
 import type { GuardedRoute } from './route-audit.js'
 import { type StatsView, statsView } from './stats.js'
@@ -45,7 +46,12 @@ export interface AdminOptions<Tx> {
   readonly serves?: 'requests' | 'nothing'
 }
 
-export type FindQuery = Omit<ListQuery, 'scope' | 'limit'> & { readonly scope?: string; readonly limit?: number }
+export type FindQuery = Omit<ListQuery, 'scope' | 'limit'> & {
+  readonly scope?: string
+  readonly limit?: number
+  /** In place of `state`. */
+  readonly plainState?: PlainState
+}
 
 /** A write, as it was written down. */
 export interface Done {
@@ -174,9 +180,13 @@ export function admin<Tx>({ hapax, routes, rates, serves = 'requests' }: AdminOp
 
   return {
     ...effectDesk(hapax),
-    async find({ limit, scope, ...query }) {
+    async find({ limit, scope, plainState, ...query }) {
+      if (plainState !== undefined && query.state !== undefined)
+        throw new Refused('invalid', 'Give state or plain_state, not both.')
       const asked = { ...query, limit: sizeOf(limit), ...(scope !== undefined && { scope: scopeText(scope) }) }
-      const { records, next } = await refusingPlaces(() => operating.list(asked))
+      const { records, next } = await refusingPlaces(async () =>
+        plainState === undefined ? operating.list(asked) : plainPage(operating.list, plainState, asked),
+      )
       return listed(records.map(recordView), next)
     },
     story: storyOf,

@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { open, rm } from 'node:fs/promises'
 import type { Command } from 'commander'
+import type { Paged } from '../admin/paging.js'
 import type { AuditView } from '../admin/views.js'
 import { systemClock } from '../kernel/clock.js'
 import { adminBounds } from '../kernel/limits.js'
 import { ago } from './ago.js'
 import { atDesk, type Desk, type DeskFlags, deskCommand } from './desk.js'
 import { exitCodes } from './exit.js'
+import { filledPage, pagedBy } from './pages.js'
 import { progressBar } from './progress-bar.js'
 import { table } from './table.js'
 import { usage } from './usage.js'
@@ -42,8 +44,12 @@ export function addAudit(program: Command): void {
   deskCommand(audit, 'list', 'list what people did, the last first')
     .option('--scope <scope>', 'with --key: only to this key')
     .option('--key <key>', 'with --scope: only to this key')
-    .option('--after <place>', 'the page behind this one')
-    .action((where: string, flags: AuditFlags) => atDesk(where, flags, (desk) => list(desk, flags)))
+    .option('--limit <count>', 'how many of it (default: 50)')
+    .option('--after <place>', 'from where the last list has ended')
+    .action((where: string, flags: AuditFlags) => {
+      const paged = pagedBy(flags)
+      return atDesk(where, flags, (desk) => list(desk, paged, flags))
+    })
   deskCommand(audit, 'verify', 'check that nothing was edited, taken out or put elsewhere')
     .option('--anchor <number:hash>', 'the end of an export, kept elsewhere')
     .action((where: string, flags: AuditFlags) => {
@@ -55,10 +61,10 @@ export function addAudit(program: Command): void {
     .action((where: string, flags: AuditFlags) => atDesk(where, flags, (desk) => exported(desk, flags)))
 }
 
-async function list({ admin }: Desk, { scope, key, after, json }: AuditFlags): Promise<void> {
+async function list({ admin }: Desk, paged: Paged, { scope, key, json }: AuditFlags): Promise<void> {
   if ((scope === undefined) !== (key === undefined)) throw usage('--scope and --key go together.')
   const about = scope === undefined || key === undefined ? {} : { about: { scope, key } }
-  const page = await admin.audit({ order: 'newest', ...about, ...(after !== undefined && { after }) })
+  const page = await filledPage(admin.audit, { order: 'newest', ...about, ...paged })
   console.log(json ? JSON.stringify(page) : entriesText(page.items, page.next))
 }
 
@@ -83,11 +89,7 @@ function stateIn(view: unknown): string {
   return (view as { state?: string } | null)?.state ?? '-'
 }
 
-async function verify(
-  desk: Desk,
-  anchor: Anchored | undefined,
-  { json }: AuditFlags,
-): Promise<void> {
+async function verify(desk: Desk, anchor: Anchored | undefined, { json }: AuditFlags): Promise<void> {
   const bar = progressBar('verified')
   const came = await (desk.kind === 'here' ? desk.admin.verify(anchor, bar.show) : desk.admin.verify(anchor))
   bar.end()

@@ -227,7 +227,7 @@ test('Fastify: a guard for one method of a path guards no other', async () => {
 })
 
 /** Each beside others, since what routes have in common is what Fastify prints in pieces. */
-const odd = [
+const odd: readonly (readonly string[])[] = [
   ['/w', '/webhooks/*'],
   ['/files/:name(^[a-z ]+$)/copies', '/files/:name/x', '/files/list'],
   ['/a b', '/a', '/a/ c'],
@@ -236,17 +236,20 @@ const odd = [
   ['/users/:id/x', '/users/:user/y'],
   ['*', '/'],
   ['/x (POST)', '/x'],
-] as const
+]
 
-test.each(odd)('Fastify: no route is lost or shown elsewhere, as %s', async (...paths) => {
-  const app = fastify()
-  for (const path of paths) app.post(path, handler)
-  const reached = (await routesOf(app)).map(({ path }) => path)
-  expect(reached).toHaveLength(paths.length)
-  // Of two names of one place either is true.
-  const plain = (path: string) => path.replace(':user', ':id')
-  expect(reached.map(plain).sort()).toEqual([...paths].map(plain).sort())
-})
+test.each(odd.map((paths) => [paths[0], paths] as const))(
+  'Fastify: no route is lost or shown elsewhere, as %s',
+  async (_, paths) => {
+    const app = fastify()
+    for (const path of paths) app.post(path, handler)
+    const reached = (await routesOf(app)).map(({ path }) => path)
+    expect(reached).toHaveLength(paths.length)
+    // Of two names of one place either is true.
+    const plain = (path: string) => path.replace(':user', ':id')
+    expect(reached.map(plain).sort()).toEqual(paths.map(plain).sort())
+  },
+)
 
 test('Fastify: of two versions of a route one may be a gap', async () => {
   const app = fastify()

@@ -122,6 +122,15 @@ test('an export writes over nothing and says in a line why it does not write', {
   })
 })
 
+test('a list has as much as is asked for, and goes on from there', { timeout: 60_000 }, async () => {
+  const path = await freshFile()
+  const list = (...flags: readonly string[]) => JSON.parse(hapax('audit', 'list', path, '--json', ...flags).stdout)
+  const first = list('--limit', '3')
+  expect(first.items).toMatchObject([{ sequence: 4 }, { sequence: 3 }, { sequence: 2 }])
+  expect(list('--limit', '3', '--after', first.next)).toMatchObject({ items: [{ sequence: 1 }] })
+  expect(hapax('audit', 'list', path, '--limit', 'many')).toMatchObject({ code: 2 })
+})
+
 test('an export into a pipe is whole', { timeout: 60_000 }, async () => {
   const { stdout, stderr } = hapax('audit', 'export', await freshFile())
   expect(stdout.trim().split('\n')).toHaveLength(4)

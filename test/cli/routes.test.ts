@@ -223,7 +223,10 @@ test.each(Object.entries(apps))('hapax routes exits 1 on a gap of an application
       timeout: 60_000,
     })
   const gap = run()
-  expect(gap).toMatchObject({ status: 1, stdout: expect.stringMatching(/POST +\/refunds(\/\*)? +gap\s[\s\S]*1 gap\.\n$/) })
+  expect(gap).toMatchObject({
+    status: 1,
+    stdout: expect.stringMatching(/POST +\/refunds(\/\*)? +gap\s[\s\S]*1 gap\.\n$/),
+  })
   expect(run('--exempt', 'POST /refunds*')).toMatchObject({ status: 0, stdout: expect.stringContaining('No gap.') })
 })
 

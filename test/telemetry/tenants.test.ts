@@ -51,7 +51,7 @@ test('a duplicate that came while the first still ran is a conflict, too', async
 test('what a worker goes on with is no request of its tenant', async () => {
   const { hapax, of, clock, watch } = watched()
   let runs = 0
-  const operation = hapax.operation('rides.create', {}, async () => {
+  const operation = hapax.operation('rides.create', { version: 1 }, async () => {
     if (++runs === 1) throw new Error('not now')
     return 'paid'
   })
