@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { open, rm } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { Paged } from '../admin/paging.js'
@@ -117,8 +116,10 @@ async function exported({ admin }: Desk, { to }: AuditFlags): Promise<void> {
   console.error(`${entryCount(last)}, the last is ${anchorText(last)}`)
 }
 
-async function toStandardOutput(text: string): Promise<void> {
-  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+function toStandardOutput(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
+  })
 }
 
 /** A file that is there already may be the export that somebody needs. What was written of one that failed is none. */
