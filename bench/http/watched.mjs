@@ -8,7 +8,7 @@ import { logEvents, prometheusText, telemetry } from 'hapax/telemetry'
 import { openTelemetryMetrics, openTelemetryTracing } from 'hapax/telemetry/opentelemetry'
 import { pino } from 'pino'
 
-/** @typedef {'nobody' | 'metrics' | 'OpenTelemetry'} Watcher */
+/** @typedef {'nobody' | 'metrics' | 'OpenTelemetry metrics' | 'OpenTelemetry'} Watcher */
 
 /** Far more often than anybody scrapes, so that it is in every turn. */
 const scrapeMs = 1_000

@@ -6,10 +6,11 @@ import { ratioOf, type Series, takeTurns, usual } from '../harness/turns.js'
 import { called, type Served, type Site, startedClient, startedSite, warmedUp } from '../http/site.js'
 
 const bodyBytes = 200
-const watchers = ['nobody', 'metrics', 'OpenTelemetry'] as const
+const watchers = ['nobody', 'metrics', 'OpenTelemetry metrics', 'OpenTelemetry'] as const
 const titles: Readonly<Record<string, string>> = {
   nobody: 'nobody',
   metrics: 'metrics and a log',
+  'OpenTelemetry metrics': 'OpenTelemetry, no spans',
   OpenTelemetry: 'OpenTelemetry, every span',
 }
 const cases = {
@@ -20,10 +21,11 @@ const cases = {
 export const telemetry: Bench = {
   name: 'telemetry',
   measures: 'what it costs to watch: a guarded route with telemetry, beside the same without',
-  how: `One route of Fastify, guarded on PostgreSQL, three times: watched by nobody; with metrics, which are scraped once a second,
-and a log from the level info on; and with the SDK of OpenTelemetry, which collects the metrics once a second and keeps a
-span of every request. The same callers ask each, from a process of their own. Three more or less per cent are nothing
-on a shared machine, so that neighbours are compared in many short turns.`,
+  how: `One route of Fastify, guarded on PostgreSQL, again and again: watched by nobody; with metrics, which are scraped once a
+second, and a log from the level info on; with the SDK of OpenTelemetry, which collects the metrics once a second; and with
+the same and a span of every request. The aims are about metrics and a log: to make every span costs more, which is shown and
+has no aim, since a sampler decides how many are made. The same callers ask each, from a process of their own. Three more or
+less per cent are nothing on a shared machine, so that neighbours are compared in many short turns.`,
   needs: ['PostgreSQL'],
   turns: { rounds: 15, seconds: 1 },
   run: (asked) =>

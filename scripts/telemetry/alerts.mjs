@@ -39,7 +39,7 @@ const lastPass = (/** @type {string} */ workers) =>
 const traffic = (/** @type {Readonly<Record<string, string>>} */ perMinute = {}) =>
   Object.fromEntries(
     /** @type {const} */ (['created', 'replay', 'inProgress', 'keyMisuse', 'failedRetry', 'unknown']).map((id) => [
-      metric(id, 'operation="payments.create"'),
+      metric(id, `operation="payments.create"${id === 'failedRetry' ? ',by="request"' : ''}`),
       perMinute[id] ?? '0x120',
     ]),
   )
@@ -69,6 +69,16 @@ export const alerts = [
         title: 'the store has been down since the node was started',
         series: {
           ...traffic(),
+          [metric('refused', 'operation="payments.create",code="idempotency_store_unavailable"')]: '0+10x20',
+        },
+        at: '10m',
+        fires: [{}],
+      },
+      {
+        title: 'one request in ten is refused, while workers go on with many that came before',
+        series: {
+          ...traffic({ created: '0+90x20' }),
+          [metric('failedRetry', 'operation="payments.create",by="worker"')]: '0+9000x20',
           [metric('refused', 'operation="payments.create",code="idempotency_store_unavailable"')]: '0+10x20',
         },
         at: '10m',

@@ -1,5 +1,5 @@
 /** A dashboard for Grafana: what comes in, what it costs, what is stuck, and what works on it. */
-import { duplicates, metric, quantile, rate, requests } from './queries.mjs'
+import { duplicates, metric, quantile, rate, requests, retries } from './queries.mjs'
 
 /**
  * @typedef {object} Panel
@@ -32,7 +32,7 @@ const rows = [
           replayed: rate('replay', of),
           'still running': rate('inProgress', of),
           'key of another request': rate('keyMisuse', of),
-          'retried after a failure': rate('failedRetry', of),
+          'retried after a failure': retries(of),
           'outcome unknown': rate('unknown', of),
         },
       },

@@ -29,9 +29,22 @@ export function rate(id, { labels, by, over }) {
 
 /** @typedef {Parameters<typeof rate>[1]} How */
 
-/** @param {How} how */
+/**
+ * Those that came. What a worker goes on with came as a request before, and was counted then.
+ *
+ * @param {How} how
+ */
 export function requests(how) {
-  return `(${requestIds.map((id) => rate(id, how)).join(' + ')})`
+  return `(${requestIds.map((id) => (id === 'failedRetry' ? retries(how) : rate(id, how))).join(' + ')})`
+}
+
+/**
+ * What failed before and came again.
+ *
+ * @param {How} how
+ */
+export function retries(how) {
+  return rate('failedRetry', { ...how, labels: [how.labels, 'by!="worker"'].filter(Boolean).join(',') })
 }
 
 /** @param {How} how */

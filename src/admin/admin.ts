@@ -16,6 +16,7 @@ import { lookoutOf } from './effect-looking.js'
 import { sentAnswer } from './given-answer.js'
 import { type Health, healthOf } from './health.js'
 import { type Listed, listed, type Paged, refusingPlaces, sizeOf } from './paging.js'
+import { type PlainState, plainPage } from './plain-states.js'
 import { entriesOf, Refused, stateWords } from './refused.js'
 import type { GuardedRoute } from './route-audit.js'
 import { type StatsView, statsView } from './stats.js'
@@ -41,9 +42,16 @@ export interface AdminOptions<Tx> {
   readonly routes?: () => Awaitable<readonly GuardedRoute[]>
   /** How often the tenants came back lately, as telemetry counts it. */
   readonly rates?: () => Rates
+  /** `nothing`: no request comes to this process, so that a story says nothing of how often its key came back. */
+  readonly serves?: 'requests' | 'nothing'
 }
 
-export type FindQuery = Omit<ListQuery, 'scope' | 'limit'> & { readonly scope?: string; readonly limit?: number }
+export type FindQuery = Omit<ListQuery, 'scope' | 'limit'> & {
+  readonly scope?: string
+  readonly limit?: number
+  /** In place of `state`. */
+  readonly plainState?: PlainState
+}
 
 /** A write, as it was written down. */
 export interface Done {
@@ -84,9 +92,9 @@ export interface Named {
   readonly key: string
 }
 
-export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
+export function admin<Tx>({ hapax, routes, rates, serves = 'requests' }: AdminOptions<Tx>): Admin {
   const { operating, outbox, calls } = hapax
-  const counted = tallies(hapax.events, hapax.clock)
+  const counted = serves === 'nothing' ? undefined : tallies(hapax.events, hapax.clock)
   const watched = workerWatch(hapax.events, hapax.clock)
 
   async function found(name: Named): Promise<StoredRecord> {
@@ -125,7 +133,7 @@ export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
       evidence: record.evidence.map(saidView),
       doubts: doubtViews(record),
       ...(pausedUntil !== undefined && { reconciler_paused_until: pausedUntil }),
-      counts: counted.of(recordView(record).record),
+      counts: counted?.of(recordView(record).record),
       operator_actions: done.map(auditView),
     } as const
     return { ...told, sentences: sentencesOf(told, record, progress === 'unreadable' ? undefined : progress) }
@@ -172,9 +180,13 @@ export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
 
   return {
     ...effectDesk(hapax),
-    async find({ limit, scope, ...query }) {
+    async find({ limit, scope, plainState, ...query }) {
+      if (plainState !== undefined && query.state !== undefined)
+        throw new Refused('invalid', 'Give state or plain_state, not both.')
       const asked = { ...query, limit: sizeOf(limit), ...(scope !== undefined && { scope: scopeText(scope) }) }
-      const { records, next } = await refusingPlaces(() => operating.list(asked))
+      const { records, next } = await refusingPlaces(async () =>
+        plainState === undefined ? operating.list(asked) : plainPage(operating.list, plainState, asked),
+      )
       return listed(records.map(recordView), next)
     },
     story: storyOf,
@@ -224,7 +236,7 @@ export function admin<Tx>({ hapax, routes, rates }: AdminOptions<Tx>): Admin {
     verify: (anchor, passed) =>
       verified(auditIn(operating.audit), { ...(anchor && { anchor }), ...(passed && { passed }) }),
     close() {
-      counted.stop()
+      counted?.stop()
       watched.stop()
     },
   }

@@ -8,6 +8,7 @@ import { effectEndpoints } from './effect-endpoints.js'
 import { byOf, type Endpoint, evidenceField, paging, reason, scopeField, tenantIn } from './endpoint.js'
 import type { Field, Given } from './fields.js'
 import { answerIn } from './given-answer.js'
+import { plainStates } from './plain-states.js'
 import { Refused } from './refused.js'
 
 const scope = scopeField
@@ -27,6 +28,12 @@ export const endpoints: readonly Endpoint[] = [
       tenant: { is: 'text', means: 'In all scopes of this tenant.' },
       scope: { is: 'text', means: 'In this scope.', most: limits.scopeLength },
       state: { is: 'word', of: states, means: 'In this state.' },
+      plain_state: {
+        is: 'word',
+        of: plainStates,
+        means:
+          'The same in three words: processing runs or is in doubt, those that run first; what has expired is none of them.',
+      },
       operation: { is: 'text', means: 'Of this route or operation, by its name.' },
       key: { is: 'text', means: 'With exactly this key.', most: limits.keyLength },
       key_prefix: { is: 'text', means: 'With a key that begins like this.', most: limits.keyLength },
@@ -38,13 +45,14 @@ export const endpoints: readonly Endpoint[] = [
       ...paging,
     },
     run: (admin, given, operator) => {
-      const { tenant, key, key_prefix, ...query } = given as Record<string, string>
+      const { tenant, key, key_prefix, plain_state, ...query } = given as Record<string, string>
       ensure(operator, 'read', tenant ?? (query.scope && tenantIn(query.scope)))
       if (key !== undefined && key_prefix !== undefined)
         throw new Refused('invalid', 'Give key or key_prefix, not both.')
       return admin.find({
         order: 'newest',
         ...query,
+        ...(plain_state !== undefined && { plainState: plain_state }),
         ...(tenant !== undefined && { tenant: scopeOf(tenant) }),
         ...(key !== undefined && { key: { is: key } }),
         ...(key_prefix !== undefined && { key: { startsWith: key_prefix } }),

@@ -40,14 +40,15 @@ function routesIn(stack: readonly Layer[], place: Place): readonly FoundRoute[] 
     const guardsOf = (path: string) => [...guardsBefore(before, path), ...place.guardsOf(path)]
     if (layer.route !== undefined) return ofRoute(layer.route, { ...place, guardsOf })
     const inner = (layer.handle as { stack?: readonly Layer[] } | undefined)?.stack
-    if (!Array.isArray(inner) && layer.name !== 'mounted_app') return []
-    return mountsOf(layer, place).flatMap(({ mount, note }) => {
+    const note = Array.isArray(inner) ? undefined : whyUnseen(layer, stack.slice(index + 1), place)
+    if (!Array.isArray(inner) && note === undefined) return []
+    return mountsOf(layer, place).flatMap(({ mount, note: whereabouts }) => {
       const mounted = {
         path: `${place.path}${mount}`,
-        ...(note !== undefined && { note }),
+        ...(whereabouts !== undefined && { note: whereabouts }),
         guardsOf: (path: string) => guardsOf(`${mount}${path}`),
       }
-      return Array.isArray(inner) ? routesIn(inner, mounted) : [unseen(mounted)]
+      return Array.isArray(inner) ? routesIn(inner, mounted) : [unseen(mounted, note)]
     })
   })
 }
@@ -58,11 +59,30 @@ function mountsOf(layer: Layer, { note }: Place): readonly { readonly mount: str
   return mounted.paths.map((mount) => ({ mount, ...(note !== undefined && { note }) }))
 }
 
-/** Of an application within another Express shows nothing at all, so that nobody can say that it is guarded. */
-function unseen({ path, guardsOf }: Place): FoundRoute {
-  const note =
-    'An application is mounted here, and Express shows nothing of it: give it to routesOf() by itself, and exempt this.'
-  return { method: 'POST', path: `${path}/*`, guard: guardsOf('/*')[0], note }
+const applicationWithin =
+  'An application is mounted here, and Express shows nothing of it: give it to routesOf() by itself, and exempt this.'
+const answersAll =
+  'A function that takes no next answers here, whatever the method: guard it, or exempt this; if it goes on, let it take next.'
+
+/**
+ * Why nobody can say what happens at a layer that is no route and no router: an application within another shows nothing, and
+ * what takes no `next` answers by itself. The last of all, at no path, is how an application says that nothing was found.
+ */
+function whyUnseen(layer: Layer, later: readonly Layer[], { path }: Place): string | undefined {
+  if (layer.name === 'mounted_app') return applicationWithin
+  if (typeof layer.handle !== 'function' || layer.handle.length > 2 || markOf(layer.handle) !== undefined) return
+  const mounted = mountPathOf(layer)
+  const isEverywhere = path === '' && mounted.kind === 'known' && mounted.paths.every((one) => one === '')
+  return isEverywhere && later.every(takesErrors) ? undefined : answersAll
+}
+
+function takesErrors({ handle }: Layer): boolean {
+  return typeof handle === 'function' && handle.length === 4
+}
+
+function unseen({ path, guardsOf }: Place, note: string | undefined): FoundRoute {
+  const guard = guardsOf('/*').find(({ methods }) => methods.includes('POST'))
+  return { method: 'POST', path: `${path}/*`, guard, ...(guard === undefined && note !== undefined && { note }) }
 }
 
 function ofRoute({ path, stack }: Route, place: Place): readonly FoundRoute[] {

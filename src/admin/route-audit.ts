@@ -1,8 +1,9 @@
 import { guardMark, markOf } from '../http/guard-mark.js'
 import { HapaxError } from '../kernel/errors.js'
 import { expressRoutes } from './express-routes.js'
+import { type FastifyShape, fastifyRoutes } from './fastify-routes.js'
 import { changing, type FoundRoute } from './found-route.js'
-import { guardAmong } from './guard-among.js'
+import { honoRoutes } from './hono-routes.js'
 import { type OpenApiShape, openApiRoutes } from './openapi-routes.js'
 
 /** A route that changes something, and what becomes of a request that comes twice. */
@@ -113,8 +114,8 @@ async function found(app: unknown): Promise<readonly FoundRoute[]> {
   const given = (app ?? {}) as Shape
   if (typeof given.paths === 'object' && typeof given.openapi === 'string') return openApiRoutes(given as OpenApiShape)
   if (typeof given.getHttpAdapter === 'function') return found(given.getHttpAdapter().getInstance())
-  if (typeof given.printRoutes === 'function') return inFastify(given as FastifyShape)
-  if (Array.isArray(given.routes)) return inHono(given.routes)
+  if (typeof given.printRoutes === 'function') return fastifyRoutes(given as FastifyShape)
+  if (Array.isArray(given.routes)) return honoRoutes(given.routes)
   // Express 4 throws at whoever asks for what Express 5 has.
   const stack = given._router?.stack ?? given.stack ?? given.router?.stack
   if (Array.isArray(stack)) return expressRoutes(stack)
@@ -131,65 +132,4 @@ interface Shape {
   readonly router?: { readonly stack?: unknown }
   readonly _router?: { readonly stack?: unknown }
   readonly stack?: unknown
-}
-
-interface FastifyShape {
-  ready?(): PromiseLike<unknown>
-  printRoutes(options: object): string
-}
-
-/** What it prints is all that it tells afterwards: of each route its methods, and the names of its hooks. */
-async function inFastify(app: FastifyShape): Promise<readonly FoundRoute[]> {
-  await app.ready?.()
-  const routes: { path: string; methods: string[]; hooks: string }[] = []
-  const parents: string[] = []
-  for (const line of app.printRoutes({ commonPrefix: false, includeHooks: true }).split('\n')) {
-    // A path whose methods have different hooks has a line for each of them, of which only the first is a branch.
-    const [, indent = '', path = '', methods = ''] =
-      /^((?:[│ ] {3})*(?:[├└]── )?)([^\s•]\S*)(?: \(([^)]*)\))?/.exec(line) ?? []
-    if (indent !== '') {
-      const depth = indent.length / 4
-      parents.length = depth - 1
-      parents[depth - 1] = path
-      if (methods !== '') routes.push({ path: parents.join(''), methods: methods.split(', '), hooks: '' })
-    } else if (line.includes('• (')) {
-      const last = routes.at(-1)
-      if (last !== undefined) last.hooks += line
-    }
-  }
-  return routes.flatMap(({ path, methods, hooks }) => {
-    const guard = hooks.includes('hapaxGuard') ? { name: path, methods: changing } : undefined
-    return methods.map((method) => ({ method, path, guard }))
-  })
-}
-
-interface HonoRoute {
-  readonly method: string
-  readonly path: string
-  readonly handler: unknown
-}
-
-/** What is mounted there (`app.mount`) is not seen: it looks like what stands before a route, and knows its own routes only. */
-function inHono(routes: readonly HonoRoute[]): readonly FoundRoute[] {
-  return routes
-    .filter((route) => route.method !== 'ALL' || answers(route))
-    .flatMap((route) => (route.method === 'ALL' ? changing.map((method) => ({ ...route, method })) : [route]))
-    .filter(
-      (route, index, all) => all.findIndex((one) => one.method === route.method && one.path === route.path) === index,
-    )
-    .map(({ method, path }) => {
-      // A route may have several functions, each an entry of its own.
-      const passed = routes.filter((one) => one.path === path && (one.method === method || one.method === 'ALL'))
-      return { method, path, ...guardAmong(passed.map(unwrapped), method, 1) }
-    })
-}
-
-/** What takes a `next` stands before a route; what does not is one, for every method. */
-function answers({ handler }: HonoRoute): boolean {
-  return typeof handler === 'function' && handler.length < 2
-}
-
-/** An application within another that handles its own errors is wrapped, and what was wrapped is kept. */
-function unwrapped({ handler }: HonoRoute): unknown {
-  return (handler as { __COMPOSED_HANDLER?: unknown } | undefined)?.__COMPOSED_HANDLER ?? handler
 }

@@ -1,6 +1,7 @@
 import { auditActions } from '../engine/audit-store.js'
 import { effectStates } from '../engine/effect-store.js'
 import { states } from '../engine/state.js'
+import { plainStates } from './plain-states.js'
 
 /**
  * What the API answers, as JSON Schema: a test holds every answer against it, with nothing in it that is not said here. Who
@@ -56,7 +57,6 @@ export const schemas = {
       record: text,
       operation: text,
       state: oneOf(states),
-      plain_state: oneOf(['processing', 'completed', 'failed']),
       generation: whole,
       attempt: whole,
       fence: whole,
@@ -67,6 +67,7 @@ export const schemas = {
       last_run_at: time,
     },
     {
+      plain_state: oneOf(plainStates),
       status: whole,
       resource: text,
       error_code: text,

@@ -27,7 +27,10 @@ export interface Story {
   readonly doubts: readonly DoubtView[]
   /** In doubt, and its provider did not answer this node: until then it is not asked. Other nodes ask by themselves. */
   readonly reconciler_paused_until?: string
-  /** Counted by the process that was asked, since it began to listen. A replay writes nothing, so that nobody else knows. */
+  /**
+   * Counted by the process that was asked, since it began to listen, and absent where no request comes to it. A replay writes
+   * nothing, so that nobody else knows.
+   */
   readonly counts: Tally | undefined
   readonly operator_actions: readonly AuditView[]
   readonly sentences: readonly string[]
@@ -59,7 +62,7 @@ export function sentencesOf(
   const told = doubts.map(({ ended }) => ended?.at)
   said.push(...evidence.filter(({ at }) => !told.includes(at)).map(aboutSaid))
   said.push(...operator_actions.map(doneByPeople))
-  if (counts !== undefined) said.push(counted(counts))
+  said.push(counts === undefined ? uncounted : counted(counts))
   return said
 }
 
@@ -146,6 +149,9 @@ function counted({ replays, conflicts, mismatches, met_unknown, since }: Tally):
   const said = came.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`)
   return `Of the requests that came back to this node since ${since}, ${said.length === 0 ? 'none was for it' : said.join(', ')}. Other nodes count their own.`
 }
+
+const uncounted =
+  'How often its key came back is not seen from here, where no request comes in: ask the admin URL of an application that serves.'
 
 function ordinal(n: number): string {
   return n === 2 ? '2nd' : n === 3 ? '3rd' : `${n}th`

@@ -6,6 +6,7 @@ import { resourceOf } from '../engine/listing.js'
 import type { EndedDoubt, StoredRecord } from '../engine/record.js'
 import { scopeParts } from '../engine/scope.js'
 import type { State } from '../engine/state.js'
+import { type PlainState, plainStateOf } from './plain-states.js'
 
 /** What operators are shown, as JSON: names are those of the wire, times are texts, and no payload or answer is in any. */
 
@@ -18,8 +19,8 @@ export interface RecordView {
   readonly record: string
   readonly operation: string
   readonly state: State
-  /** The same in three words. */
-  readonly plain_state: PlainState
+  /** The same in three words; absent once it has expired or was purged, of which they know nothing. */
+  readonly plain_state?: PlainState
   readonly status?: number
   readonly resource?: string
   readonly error_code?: string
@@ -38,9 +39,6 @@ export interface RecordView {
   readonly completed_at?: string
   readonly expires_at?: string
 }
-
-/** What a status page would say. What nobody knows is not failed: it is still being found out. */
-export type PlainState = 'processing' | 'completed' | 'failed'
 
 export interface EffectView {
   readonly id: number
@@ -98,6 +96,7 @@ export interface AuditView extends Omit<AuditEntry, 'at' | 'before' | 'after'> {
 export function recordView(record: StoredRecord): RecordView {
   const { state, answer, errorCode, reconcileAfter } = record
   const resource = resourceOf(record)
+  const plain = plainStateOf(state)
   return {
     id: record.id,
     scope: record.scope,
@@ -106,7 +105,7 @@ export function recordView(record: StoredRecord): RecordView {
     record: digestHex(record),
     operation: record.operation,
     state,
-    plain_state: plainState(state),
+    ...(plain !== undefined && { plain_state: plain }),
     ...(answer && { status: answer.status }),
     ...(resource !== undefined && { resource }),
     ...(errorCode !== undefined && { error_code: errorCode }),
@@ -124,11 +123,6 @@ export function recordView(record: StoredRecord): RecordView {
     ...timed('completed_at', record.completedAt),
     ...timed('expires_at', record.expiresAt),
   }
-}
-
-function plainState(state: State): PlainState {
-  if (state === 'completed' || state === 'expired') return 'completed'
-  return state === 'failed_retryable' ? 'failed' : 'processing'
 }
 
 export function effectView(effect: StoredEffect): EffectView {

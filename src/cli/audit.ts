@@ -1,12 +1,13 @@
-import { createWriteStream } from 'node:fs'
-import { finished } from 'node:stream/promises'
+import { open, rm } from 'node:fs/promises'
 import type { Command } from 'commander'
+import type { Paged } from '../admin/paging.js'
 import type { AuditView } from '../admin/views.js'
 import { systemClock } from '../kernel/clock.js'
 import { adminBounds } from '../kernel/limits.js'
 import { ago } from './ago.js'
 import { atDesk, type Desk, type DeskFlags, deskCommand } from './desk.js'
 import { exitCodes } from './exit.js'
+import { filledPage, pagedBy } from './pages.js'
 import { progressBar } from './progress-bar.js'
 import { table } from './table.js'
 import { usage } from './usage.js'
@@ -42,8 +43,12 @@ export function addAudit(program: Command): void {
   deskCommand(audit, 'list', 'list what people did, the last first')
     .option('--scope <scope>', 'with --key: only to this key')
     .option('--key <key>', 'with --scope: only to this key')
-    .option('--after <place>', 'the page behind this one')
-    .action((where: string, flags: AuditFlags) => atDesk(where, flags, (desk) => list(desk, flags)))
+    .option('--limit <count>', 'how many of it (default: 50)')
+    .option('--after <place>', 'from where the last list has ended')
+    .action((where: string, flags: AuditFlags) => {
+      const paged = pagedBy(flags)
+      return atDesk(where, flags, (desk) => list(desk, paged, flags))
+    })
   deskCommand(audit, 'verify', 'check that nothing was edited, taken out or put elsewhere')
     .option('--anchor <number:hash>', 'the end of an export, kept elsewhere')
     .action((where: string, flags: AuditFlags) => {
@@ -55,10 +60,10 @@ export function addAudit(program: Command): void {
     .action((where: string, flags: AuditFlags) => atDesk(where, flags, (desk) => exported(desk, flags)))
 }
 
-async function list({ admin }: Desk, { scope, key, after, json }: AuditFlags): Promise<void> {
+async function list({ admin }: Desk, paged: Paged, { scope, key, json }: AuditFlags): Promise<void> {
   if ((scope === undefined) !== (key === undefined)) throw usage('--scope and --key go together.')
   const about = scope === undefined || key === undefined ? {} : { about: { scope, key } }
-  const page = await admin.audit({ order: 'newest', ...about, ...(after !== undefined && { after }) })
+  const page = await filledPage(admin.audit, { order: 'newest', ...about, ...paged })
   console.log(json ? JSON.stringify(page) : entriesText(page.items, page.next))
 }
 
@@ -83,11 +88,7 @@ function stateIn(view: unknown): string {
   return (view as { state?: string } | null)?.state ?? '-'
 }
 
-async function verify(
-  desk: Desk,
-  anchor: { sequence: number; hash: string } | undefined,
-  { json }: AuditFlags,
-): Promise<void> {
+async function verify(desk: Desk, anchor: Anchored | undefined, { json }: AuditFlags): Promise<void> {
   const bar = progressBar('verified')
   const came = await (desk.kind === 'here' ? desk.admin.verify(anchor, bar.show) : desk.admin.verify(anchor))
   bar.end()
@@ -107,10 +108,50 @@ const words = {
   replaced: 'not the one that was written down elsewhere',
 } as const
 
+/** Where an export goes: each page is taken before the next is asked for. */
+type Write = (text: string) => Promise<void>
+
 async function exported({ admin }: Desk, { to }: AuditFlags): Promise<void> {
-  const out = to === undefined ? process.stdout : createWriteStream(to, { flags: 'wx' })
+  const last = await (to === undefined ? exportedBy(admin, toStandardOutput) : intoFile(to, admin))
+  console.error(`${entryCount(last)}, the last is ${anchorText(last)}`)
+}
+
+function toStandardOutput(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+/** A file that is there already may be the export that somebody needs. What was written of one that failed is none. */
+async function intoFile(path: string, admin: Desk['admin']): Promise<Anchored> {
+  const file = await open(path, 'wx').catch((error: NodeJS.ErrnoException) => {
+    throw usage(`--to ${path} cannot be written: ${unwritable[error.code ?? ''] ?? error.message}.`)
+  })
+  try {
+    return await exportedBy(admin, (text) => file.appendFile(text))
+  } catch (error) {
+    await rm(path, { force: true })
+    throw error
+  } finally {
+    await file.close()
+  }
+}
+
+const unwritable: Readonly<Record<string, string>> = {
+  EEXIST: 'it is there already; name another file',
+  ENOENT: 'its folder is not there; make it first',
+  EISDIR: 'it is a folder; name a file in it',
+  EACCES: 'you may not write there',
+}
+
+interface Anchored {
+  readonly sequence: number
+  readonly hash: string
+}
+
+async function exportedBy(admin: Desk['admin'], write: Write): Promise<Anchored> {
   const bar = progressBar('exported')
-  let last = { sequence: 0, hash: '' }
+  let last: Anchored = { sequence: 0, hash: '' }
   let after: string | undefined
   do {
     const page = await admin.audit({
@@ -118,27 +159,24 @@ async function exported({ admin }: Desk, { to }: AuditFlags): Promise<void> {
       limit: adminBounds.largestPage,
       ...(after !== undefined && { after }),
     })
-    for (const entry of page.items) {
-      out.write(`${JSON.stringify(entry)}\n`)
-      last = entry
-    }
+    await write(page.items.map((entry) => `${JSON.stringify(entry)}\n`).join(''))
+    last = page.items.at(-1) ?? last
     bar.count(last.sequence)
     after = page.next
   } while (after !== undefined)
   bar.end()
-  if (out !== process.stdout) await finished(out.end())
-  console.error(`${entryCount(last)}, the last is ${anchorText(last)}`)
+  return last
 }
 
-function entryCount({ sequence }: { readonly sequence: number }): string {
+function entryCount({ sequence }: Pick<Anchored, 'sequence'>): string {
   return sequence === 1 ? '1 entry' : `${sequence} entries`
 }
 
-function anchorText({ sequence, hash }: { readonly sequence: number; readonly hash: string }): string {
+function anchorText({ sequence, hash }: Anchored): string {
   return `${sequence}:${hash}`
 }
 
-function anchorIn(text: string | undefined): { sequence: number; hash: string } | undefined {
+function anchorIn(text: string | undefined): Anchored | undefined {
   if (text === undefined) return undefined
   const [, sequence, hash] = /^(\d+):([0-9a-f]*)$/.exec(text) ?? []
   if (sequence === undefined || hash === undefined) throw usage('--anchor is what export prints last, like 812:9f2c….')

@@ -38,6 +38,9 @@ export function databaseOf(text: string): Database {
     case 'postgres':
     case 'postgresql':
       return { kind: 'postgres', url: text, label: labelOf(text) }
+    case 'http':
+    case 'https':
+      throw new HapaxError('store_unknown', `This takes a database; an admin URL will not do. ${accepted}`)
     default:
       throw new HapaxError('store_unknown', `No store is known by the scheme "${scheme}:". ${accepted}`)
   }

@@ -1,11 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Changed } from '../admin/effect-desk.js'
+import type { Paged } from '../admin/paging.js'
 import { effectBounds } from '../kernel/limits.js'
 import { confirmedChange } from './confirm.js'
 import { changedText, deadText } from './dead-letter-text.js'
 import { actorOf, atDesk, type Desk, type DeskFlags, deskCommand, writing } from './desk.js'
 import { exitCodes, notConfirmedHelp } from './exit.js'
-import { filledPage } from './pages.js'
+import { filledPage, pagedBy } from './pages.js'
 import { usage } from './usage.js'
 
 const examples = `
@@ -24,6 +25,7 @@ ${notConfirmedHelp}.`
 interface DeadFlags extends DeskFlags {
   readonly kind?: string
   readonly tenant?: string
+  readonly limit?: string
   readonly after?: string
   readonly mayRunTwice?: boolean
 }
@@ -37,8 +39,12 @@ export function addDead(program: Command): void {
   deskCommand(dead, 'list', 'list them, and what a redrive would do with each')
     .option('--kind <name>', 'only effects of this kind')
     .option('--tenant <name>', 'only those of this tenant')
-    .option('--after <place>', 'the page behind this one')
-    .action((where: string, flags: DeadFlags) => atDesk(where, flags, (desk) => list(desk, flags)))
+    .option('--limit <count>', 'how many of them (default: 50)')
+    .option('--after <place>', 'from where the last list has ended')
+    .action((where: string, flags: DeadFlags) => {
+      const paged = pagedBy(flags)
+      return atDesk(where, flags, (desk) => list(desk, paged, flags))
+    })
   writing(deskCommand(dead, 'redrive', 'have them carried out again, with the same downstream key'))
     .argument('[ids...]', 'the effects, by id', idsIn, [])
     .option('--kind <name>', 'dead effects of this kind')
@@ -59,11 +65,11 @@ export function addDead(program: Command): void {
     })
 }
 
-async function list({ admin }: Desk, { kind, tenant, after, json }: DeadFlags): Promise<void> {
+async function list({ admin }: Desk, paged: Paged, { kind, tenant, json }: DeadFlags): Promise<void> {
   const page = await filledPage(admin.deadLetters, {
     ...(kind !== undefined && { kind }),
     ...(tenant !== undefined && { tenant }),
-    ...(after !== undefined && { after }),
+    ...paged,
   })
   console.log(json ? JSON.stringify(page) : deadText(page.items, page.next))
 }

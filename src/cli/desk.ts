@@ -53,7 +53,7 @@ async function withDesk(where: string, { schema }: DeskFlags, use: (desk: Desk) 
     return use({ kind: 'there', url: where, admin: remoteAdmin(where, process.env.HAPAX_ADMIN_TOKEN) })
   }
   return withEngine(where, schema, async (open) => {
-    const desk = admin({ hapax: open.hapax })
+    const desk = admin({ hapax: open.hapax, serves: 'nothing' })
     try {
       await use({ kind: 'here', open, admin: desk })
     } finally {

@@ -28,6 +28,8 @@ export async function withEngine<T>(
     if (schema !== undefined) throw usage('A module knows its schema; leave --schema out.')
     return closing({ kind: 'module', label: given, hapax: await engineIn(given) }, use)
   }
+  if (/^https?:\/\//i.test(given))
+    throw usage('This takes a database, or a module that exports the engine; an admin URL will not do.')
   const database = databaseOf(given)
   if (database.kind === 'sqlite') {
     refuseForSqlite('--schema', schema)

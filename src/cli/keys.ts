@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import type { Admin, FindQuery } from '../admin/admin.js'
+import { plainStates } from '../admin/plain-states.js'
 import type { Story } from '../admin/story.js'
 import type { RecordView } from '../admin/views.js'
 import { scopeOf } from '../engine/scope.js'
-import { type State, states } from '../engine/state.js'
+import { states } from '../engine/state.js'
 import { sleep, systemClock } from '../kernel/clock.js'
 import { parseDuration } from '../kernel/duration.js'
 import { adminBounds, limits } from '../kernel/limits.js'
@@ -11,11 +12,11 @@ import { ago } from './ago.js'
 import { atDesk, type Desk, type DeskFlags, deskCommand } from './desk.js'
 import { exitCodes } from './exit.js'
 import { factsText } from './facts.js'
-import { filledPage, pageText } from './pages.js'
+import { filledPage, pagedBy, pageText } from './pages.js'
 import { paint, painted } from './paint.js'
 import { stopSignal } from './stop-signal.js'
 import { table } from './table.js'
-import { usage } from './usage.js'
+import { usage, wholeOf } from './usage.js'
 
 const examples = `
 Examples:
@@ -61,7 +62,7 @@ export function addKeys(program: Command): void {
   deskCommand(keys, 'find', 'list keys by whatever is known of them')
     .option('--tenant <name>', 'in all scopes of this tenant')
     .option('--scope <scope>', 'in this scope, as a list shows it')
-    .option('--state <state>', `in this state: ${states.join(', ')}`)
+    .option('--state <state>', `in this state: ${states.join(', ')}; or processing (runs, or is in doubt), failed`)
     .option('--operation <name>', 'of this route or operation')
     .option('--key <key>', 'with exactly this key')
     .option('--prefix <text>', 'with a key that begins like this')
@@ -172,15 +173,13 @@ function wordOf(value: unknown): string {
 }
 
 function queryOf(flags: FindFlags): FindQuery {
-  const { tenant, scope, state, operation, key, prefix, status, resource, since, until, oldest, limit, after } = flags
-  if (state !== undefined && !(states as readonly string[]).includes(state))
-    throw usage(`There is no state "${state}"; there are ${states.join(', ')}.`)
+  const { tenant, scope, state, operation, key, prefix, status, resource, since, until, oldest } = flags
   if (key !== undefined && prefix !== undefined) throw usage('Give --key or --prefix, not both.')
   return {
     order: oldest ? 'oldest' : 'newest',
     ...(tenant !== undefined && { tenant: scopeOf(tenant) }),
     ...(scope !== undefined && { scope }),
-    ...(state !== undefined && { state: state as State }),
+    ...(state !== undefined && stateIn(state)),
     ...(operation !== undefined && { operation }),
     ...(key !== undefined && { key: { is: key } }),
     ...(prefix !== undefined && { key: { startsWith: prefix } }),
@@ -188,14 +187,17 @@ function queryOf(flags: FindFlags): FindQuery {
     ...(resource !== undefined && { resource }),
     ...(since !== undefined && { since: timeOf('--since', since) }),
     ...(until !== undefined && { until: timeOf('--until', until) }),
-    ...(limit !== undefined && { limit: wholeOf('--limit', limit) }),
-    ...(after !== undefined && { after }),
+    ...pagedBy(flags),
   }
 }
 
-export function wholeOf(flag: string, text: string): number {
-  if (/^\d{1,9}$/.test(text) && Number(text) > 0) return Number(text)
-  throw usage(`${flag} is ${JSON.stringify(text)}; give a whole number.`)
+/** In our words, or in the three plain ones. */
+function stateIn(word: string): Pick<FindQuery, 'state' | 'plainState'> {
+  const state = states.find((one) => one === word)
+  if (state !== undefined) return { state }
+  const plainState = plainStates.find((one) => one === word)
+  if (plainState !== undefined) return { plainState }
+  throw usage(`There is no state "${word}"; there are ${[...new Set([...states, ...plainStates])].join(', ')}.`)
 }
 
 /** A time, or how long ago. */

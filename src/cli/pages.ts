@@ -1,6 +1,7 @@
 import { type Listed, listed, type Paged } from '../admin/paging.js'
 import { adminBounds } from '../kernel/limits.js'
 import { progressBar } from './progress-bar.js'
+import { wholeOf } from './usage.js'
 
 /**
  * Pages on until there is as much as was asked for, or no more, or a bound is reached: a page may be empty, and what somebody
@@ -26,6 +27,14 @@ export async function filledPage<Query extends Paged, T>(
     bar.end()
   }
   return listed(items, after)
+}
+
+/** How much of a list somebody wants, and from where. */
+export function pagedBy({ limit, after }: { readonly limit?: string; readonly after?: string }): Paged {
+  return {
+    ...(limit !== undefined && { limit: wholeOf('--limit', limit) }),
+    ...(after !== undefined && { after }),
+  }
 }
 
 /** What a page shows, and how to go on. That there is none is said only where all was looked at. */

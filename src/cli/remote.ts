@@ -85,9 +85,10 @@ export function remoteAdmin(url: string, token: string | undefined): Remote {
   }
 }
 
-function queryOf({ key, tenant, since, until, ...query }: FindQuery): Readonly<Record<string, unknown>> {
+function queryOf({ key, tenant, since, until, plainState, ...query }: FindQuery): Readonly<Record<string, unknown>> {
   return {
     ...query,
+    ...(plainState !== undefined && { plain_state: plainState }),
     ...(tenant !== undefined && { tenant: decodeURIComponent(tenant) }),
     ...(since !== undefined && { since: new Date(since).toISOString() }),
     ...(until !== undefined && { until: new Date(until).toISOString() }),

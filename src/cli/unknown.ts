@@ -12,9 +12,9 @@ import { confirmedChange } from './confirm.js'
 import { actorOf, atDesk, type Desk, type DeskFlags, deskCommand, writing } from './desk.js'
 import { effectsText, effectText } from './effect-text.js'
 import { notConfirmedHelp } from './exit.js'
-import { recordsText, storyText, wholeOf } from './keys.js'
+import { recordsText, storyText } from './keys.js'
 import { filledPage } from './pages.js'
-import { usage } from './usage.js'
+import { usage, wholeOf } from './usage.js'
 
 const examples = `
 Examples:

@@ -18,6 +18,11 @@ export function namesIn(flag: string, given: string | undefined): readonly strin
   return names
 }
 
+export function wholeOf(flag: string, text: string): number {
+  if (/^\d{1,9}$/.test(text) && Number(text) > 0) return Number(text)
+  throw usage(`${flag} is ${JSON.stringify(text)}; give a whole number.`)
+}
+
 /** There was nothing that could have been compared, which is neither agreement nor a difference. */
 class NothingCompared extends Error {}
 

@@ -20,6 +20,8 @@ export interface Guarded<Tx> extends RecordName {
   readonly joins?: unknown
   /** The `traceparent` of this run, once it has begun and where it is traced; the engine says so. */
   readonly trace?: string | undefined
+  /** Who goes on with it, where it is no request that came. */
+  readonly resumedBy?: 'worker'
   /** `stored` is the input that an earlier attempt of an operation began with. */
   handler(work: Work<Tx>, stored?: string): Awaitable<unknown>
   /** May take its time: the body of a response is read as it comes. */

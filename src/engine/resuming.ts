@@ -62,7 +62,8 @@ async function goOn<Tx>(
   if (verdict.kind === 'unknown' && verdict.swept) context.events.emit('swept', () => subjectIn(record))
   if (verdict.kind !== 'resumed' && verdict.kind !== 'reserved') return { kind: 'not_ours' }
   if (verdict.record.attempt > limits.resumeAttempts) return tooOften(context, verdict)
-  const guarded = { ...guardedOperation(held, record, inputIn(context, verdict.record)), trace }
+  const operation = guardedOperation(held, record, inputIn(context, verdict.record))
+  const guarded: Guarded<Tx> = { ...operation, trace, resumedBy: 'worker' }
   const outcome = await runClaimed(context, guarded, verdict, askedAt)
   return { kind: 'ran', outcome }
 }

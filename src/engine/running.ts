@@ -51,7 +51,8 @@ function started<Tx>(context: Context<Tx>, guarded: Guarded<Tx>, won: Won, asked
 function tellStart<Tx>({ events }: Context<Tx>, guarded: Guarded<Tx>, { kind, record }: Won): void {
   const { generation, attempt, fence, recoveryPoint } = record
   if (kind === 'resumed') {
-    events.emit('resumed', (detail) => ({ ...subjectOf(guarded, detail), attempt, fence, recoveryPoint }))
+    const by = guarded.resumedBy ?? 'request'
+    events.emit('resumed', (detail) => ({ ...subjectOf(guarded, detail), attempt, fence, recoveryPoint, by }))
     return
   }
   events.emit('reserved', (detail) => reservedEvent(guarded, record, detail))

@@ -22,8 +22,13 @@ export interface EffectSubject {
 export interface Events {
   /** A key was taken for the first time, or for the first time after it expired: its handler starts. */
   reserved: Subject & { readonly generation: number; readonly fence: number }
-  /** A key went on from what an earlier attempt left behind: its handler starts again. */
-  resumed: Subject & { readonly attempt: number; readonly fence: number; readonly recoveryPoint: string }
+  /** A key went on from what an earlier attempt left behind, by a retry or by a worker: its handler starts again. */
+  resumed: Subject & {
+    readonly attempt: number
+    readonly fence: number
+    readonly recoveryPoint: string
+    readonly by: 'request' | 'worker'
+  }
   /** An expired key was used anew: the retry may have come too late. */
   reused_after_expiry: Subject & { readonly generation: number }
   /** A stored answer was given again: the store was asked for it, or it was at hand. */

@@ -38,7 +38,9 @@ function requests(metrics: Metrics, of: OperationCountsOf, tenants: TenantCounti
       of(operation).created.value++
       tenants.ran(scope)
     },
-    resumed({ operation, scope }) {
+    resumed({ operation, scope, by }) {
+      // What a worker goes on with came as a request once, and was counted then.
+      if (by === 'worker') return void of(operation).failedRetryByWorker.value++
       of(operation).failedRetry.value++
       tenants.ran(scope)
     },

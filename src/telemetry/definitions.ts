@@ -44,7 +44,8 @@ export const definitions = {
   failedRetry: {
     ...request,
     name: 'api.idempotency.reserve.failed_retry.count',
-    help: 'Keys that went on from what an earlier attempt had left behind.',
+    help: 'Keys that went on from what an earlier attempt had left behind, by a retry or by a worker.',
+    labels: ['operation', 'by'],
   },
   unknown: {
     ...request,

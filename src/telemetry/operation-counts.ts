@@ -10,6 +10,7 @@ export interface OperationCounts {
   readonly inProgress: Series
   readonly keyMisuse: Series
   readonly failedRetry: Series
+  readonly failedRetryByWorker: Series
   readonly unknown: Series
   readonly zombieKey: Series
   readonly runDuration: Histogram
@@ -41,7 +42,8 @@ function countsOf(metrics: Metrics, operation: string): OperationCounts {
     replay: metrics.replay.at(operation),
     inProgress: metrics.inProgress.at(operation),
     keyMisuse: metrics.keyMisuse.at(operation),
-    failedRetry: metrics.failedRetry.at(operation),
+    failedRetry: metrics.failedRetry.at(operation, 'request'),
+    failedRetryByWorker: metrics.failedRetry.at(operation, 'worker'),
     unknown: metrics.unknown.at(operation),
     zombieKey: metrics.zombieKey.at(operation),
     runDuration: metrics.runDuration.at(operation),

@@ -4,6 +4,7 @@ import { type AdminApiOptions, adminApi, everything, type Operator } from 'hapax
 import { memoryStore } from 'hapax/memory'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { manualClock } from '../support/manual-clock.js'
+import { gate } from '../support/waiting.js'
 
 /** Who may do what, and how a write is kept from harm. */
 
@@ -67,6 +68,45 @@ describe('who is let in', () => {
     expect((await hapax.operating.list({ limit: 9, state: 'completed', tenant: 'globex' })).records).toHaveLength(1)
     expect(await ask('/audit')).toMatchObject({ status: 403 })
   })
+})
+
+test('records are found by three plain words, of which an expired one is none', async () => {
+  const { hapax, ask, answered, doubtful } = await site()
+  const policy = hapax.policy({ name: 'payments.create' })
+  for (const key of ['done', 'purged']) await answered('acme', key)
+  for (const key of ['doubt-1', 'doubt-2']) await doubtful('acme', key)
+  await hapax.run({ scope: 'acme', key: 'failed', policy }, () => Promise.reject(new Error('no'))).catch(() => {})
+  const running = gate<string>()
+  const runs = hapax.run({ scope: 'acme', key: 'runs', policy }, () => running.opened)
+  expect(await ask('/records/purge', { scope: 'acme', key: 'purged', reason: 'a test' })).toMatchObject({ status: 200 })
+
+  type Item = { readonly key: string; readonly state: string; readonly plain_state?: string }
+  /** All pages, one record on each. */
+  async function found(query: string): Promise<readonly Item[]> {
+    const items: Item[] = []
+    let after = ''
+    for (let page = 0; page < 20; page++) {
+      const { json } = await ask(`/records?tenant=acme&limit=1&${query}${after}`)
+      items.push(...(json.items as readonly Item[]))
+      if (json.next === undefined) return items
+      after = `&after=${json.next}`
+    }
+    throw new Error('the pages have no end')
+  }
+  const keys = async (query: string) => (await found(query)).map(({ key }) => key)
+  expect(await keys('plain_state=processing')).toEqual(['runs', 'doubt-2', 'doubt-1'])
+  expect(await keys('plain_state=processing&order=oldest&key_prefix=doubt')).toEqual(['doubt-1', 'doubt-2'])
+  expect(await keys('plain_state=completed')).toEqual(['done'])
+  expect(await keys('plain_state=failed')).toEqual(['failed'])
+  for (const plain of ['processing', 'completed', 'failed'])
+    for (const item of await found(`plain_state=${plain}`)) expect(item.plain_state).toBe(plain)
+  const [expired] = await found('state=expired')
+  expect(expired).toMatchObject({ key: 'purged', state: 'expired' })
+  expect(expired).not.toHaveProperty('plain_state')
+  for (const query of ['plain_state=expired', 'plain_state=failed&state=unknown', 'plain_state=failed&after=12'])
+    expect((await ask(`/records?tenant=acme&${query}`)).status, query).toBe(400)
+  running.open('paid')
+  await runs
 })
 
 test('nobody sees another tenant by a filter, a cursor, a count or a story', async () => {

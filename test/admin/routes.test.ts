@@ -153,6 +153,32 @@ test.each([
   expect(await routesOf(app, { exempt: ['POST /shop/*'] })).toMatchObject([{ verdict: 'exempt' }])
 })
 
+test.each([
+  ['5', express],
+  ['4', express4],
+])(
+  'Express %s: what answers at a path for every method is a gap, and what says that nothing was found is none',
+  async (_, framework) => {
+    const app = framework()
+    app.use('/pay', answer as never)
+    app.use(passing as never)
+    app.use(
+      '/later',
+      guardExpress(hapax, options, (_request, _response, next) => next()),
+      answer as never,
+    )
+    app.use('/v1', framework.Router().use(answer as never))
+    app.use(answer as never)
+    app.use(((_error: unknown, _request: unknown, _response: unknown, _next: unknown) => {}) as never)
+    const note = expect.stringContaining('guard it, or exempt this')
+    expect(await routesOf(app)).toEqual([
+      { method: 'POST', path: '/pay/*', verdict: 'gap', note },
+      { method: 'POST', path: '/later/*', verdict: 'guarded', by: 'payments.create' },
+      { method: 'POST', path: '/v1/*', verdict: 'gap', note },
+    ])
+  },
+)
+
 const passing = (_request: unknown, _response: unknown, next: () => void) => next()
 const guarding = () => guardExpress(hapax, options, (_request, response) => void response.json({}))
 
@@ -198,6 +224,56 @@ test('Fastify: a guard for one method of a path guards no other', async () => {
   app.patch('/charges', guardFastify(hapax, options, { handler }))
   const found = (await routesOf(app)).map(({ method, verdict }) => `${method} ${verdict}`)
   expect(found.sort()).toEqual(['PATCH guarded', 'POST gap'])
+})
+
+/** Each beside others, since what routes have in common is what Fastify prints in pieces. */
+const odd: readonly (readonly string[])[] = [
+  ['/w', '/webhooks/*'],
+  ['/files/:name(^[a-z ]+$)/copies', '/files/:name/x', '/files/list'],
+  ['/a b', '/a', '/a/ c'],
+  ['/a::b', '/a/:b/c::d', '/:a-:b/z'],
+  ['/50%', '/5'],
+  ['/users/:id/x', '/users/:user/y'],
+  ['*', '/'],
+  ['/x (POST)', '/x'],
+]
+
+test.each(odd.map((paths) => [paths[0], paths] as const))(
+  'Fastify: no route is lost or shown elsewhere, as %s',
+  async (_, paths) => {
+    const app = fastify()
+    for (const path of paths) app.post(path, handler)
+    const reached = (await routesOf(app)).map(({ path }) => path)
+    expect(reached).toHaveLength(paths.length)
+    // Of two names of one place either is true.
+    const plain = (path: string) => path.replace(':user', ':id')
+    expect(reached.map(plain).sort()).toEqual(paths.map(plain).sort())
+  },
+)
+
+test('Fastify: of two versions of a route one may be a gap', async () => {
+  const app = fastify()
+  app.route({
+    method: 'POST',
+    url: '/v',
+    constraints: { version: '1.0.0' },
+    ...guardFastify(hapax, options, { handler }),
+  } as never)
+  app.route({ method: 'POST', url: '/v', constraints: { version: '2.0.0' }, handler })
+  app.route({ method: 'POST', url: '/v', constraints: { host: /^a\.(b|c)$/ }, handler })
+  expect((await routesOf(app)).map(({ path, verdict }) => `${path} ${verdict}`).sort()).toEqual([
+    '/v gap',
+    '/v gap',
+    '/v guarded',
+  ])
+})
+
+test('Fastify: a route that is printed and not found again is an error that says what to do', async () => {
+  const app = fastify()
+  app.post('/payments', handler)
+  await app.ready()
+  const other = { printRoutes: (given: object) => app.printRoutes(given), hasRoute: () => false }
+  await expect(routesOf(other)).rejects.toThrow(/POST \/payments.*routeCollector\(app\)/)
 })
 
 test('of an OpenAPI document, by the header that they take', async () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -103,6 +103,38 @@ test('what was exported is an anchor: a log that was made anew as a whole is not
     code: 1,
     stdout: expect.stringContaining('not the one that was written down elsewhere'),
   })
+})
+
+test('an export writes over nothing and says in a line why it does not write', { timeout: 60_000 }, async () => {
+  const path = await freshFile()
+  const to = join(path, '..', 'audit.jsonl')
+  writeFileSync(to, 'what somebody needs')
+  const there = hapax('audit', 'export', path, '--to', to)
+  expect(there).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `hapax: --to ${to} cannot be written: it is there already; name another file.\n`,
+  })
+  expect(readFileSync(to, 'utf8')).toBe('what somebody needs')
+  expect(hapax('audit', 'export', path, '--to', join(path, '..', 'missing', 'audit.jsonl'))).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^hapax: --to .* its folder is not there; make it first\.\n$/),
+  })
+})
+
+test('a list has as much as is asked for, and goes on from there', { timeout: 60_000 }, async () => {
+  const path = await freshFile()
+  const list = (...flags: readonly string[]) => JSON.parse(hapax('audit', 'list', path, '--json', ...flags).stdout)
+  const first = list('--limit', '3')
+  expect(first.items).toMatchObject([{ sequence: 4 }, { sequence: 3 }, { sequence: 2 }])
+  expect(list('--limit', '3', '--after', first.next)).toMatchObject({ items: [{ sequence: 1 }] })
+  expect(hapax('audit', 'list', path, '--limit', 'many')).toMatchObject({ code: 2 })
+})
+
+test('an export into a pipe is whole', { timeout: 60_000 }, async () => {
+  const { stdout, stderr } = hapax('audit', 'export', await freshFile())
+  expect(stdout.trim().split('\n')).toHaveLength(4)
+  expect(stderr).toContain('4 entries')
 })
 
 test('an end that was cut off together with its head is found by an anchor, and only by that', {

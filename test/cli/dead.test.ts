@@ -77,6 +77,8 @@ async function shows({ run, states, directory }: Awaited<ReturnType<typeof appli
   expect(listed.stdout).not.toContain('secret')
   const only = JSON.parse(run('list', './hapax.mjs', '--kind', 'refund.make', '--json').stdout)
   expect(only.items).toMatchObject([{ id: 2, redrive: { kind: 'call' } }, { id: 4 }])
+  const first = JSON.parse(run('list', './hapax.mjs', '--kind', 'refund.make', '--limit', '1', '--json').stdout)
+  expect(first).toMatchObject({ items: [{ id: 2 }], next: expect.any(String) })
 
   const shown = run('redrive', './hapax.mjs', '--kind', 'receipt.send', '--why', 'try')
   expect(shown).toMatchObject({

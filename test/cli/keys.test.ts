@@ -45,6 +45,23 @@ test('keys find goes on by itself, past pages on which nothing fits', { timeout:
   })
 })
 
+test('keys show counts nothing where nothing is served, and says where to ask', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hapax-keys-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'a.db')
+  const made = engine({ store: sqliteStore({ path }), log: () => {} })
+  const asked = { scope: 'acme', key: 'came-back', policy: made.policy({ name: 'payments.create' }) }
+  for (const _ of [1, 2]) await made.run(asked, async () => 'done')
+  await made.close()
+
+  const told = hapax('keys', 'show', path, 'acme', 'came-back')
+  expect(told).toMatchObject({ status: 0, stdout: expect.stringContaining('not seen from here') })
+  expect(told.stdout).not.toContain('none was for it')
+  const story = JSON.parse(hapax('keys', 'show', path, 'acme', 'came-back', '--json').stdout)
+  expect(story).toMatchObject({ record: { key: 'came-back' } })
+  expect(story).not.toHaveProperty('counts')
+})
+
 test('a search ends at a bound, says so, and goes on from there', async () => {
   let asked = 0
   const endless = async ({ after = '0' }: { readonly limit?: number; readonly after?: string }) => {

@@ -12,6 +12,14 @@ import { pinSqliteClock } from '../../src/stores/sqlite/testing.js'
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
+test('reap says of an admin URL that it takes a database or a module', () => {
+  const { status, stderr } = spawnSync(process.execPath, [main, 'reap', 'http://localhost:3000/admin'], {
+    encoding: 'utf8',
+  })
+  expect(status).toBe(2)
+  expect(stderr).toBe('hapax: This takes a database, or a module that exports the engine; an admin URL will not do.\n')
+})
+
 test('reap shows how much it would take, and takes it only when it is told to', { timeout: 120_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hapax-reap-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

@@ -76,6 +76,38 @@ test('of Hono, a guard behind what answers guards nothing', async () => {
   ])
 })
 
+test('of Hono, what is mounted and what takes every method with a next are gaps that say what to do', async () => {
+  const app = new Hono()
+  app.use('*', async (_, next) => next())
+  app.use('/v1/*', async (_, next) => next())
+  app.mount('/legacy', () => new Response('charged'))
+  app.all('/pay', async (c, _next) => c.text('charged'))
+  app.get('/pay', (c) => c.text(''))
+  const inner = new Hono()
+  inner.onError((_, c) => c.text('', 500))
+  inner.all('/any', (c) => c.text('charged'))
+  inner.mount('/old', () => new Response('charged'))
+  app.route('/v1', inner)
+  app.post('/legacy/orders', (c) => c.text(''))
+  app.get('*', (c) => c.text(''))
+  expect((await app.request('/pay', { method: 'POST' })).status).toBe(200)
+  expect(await routesOf(app, { exempt: ['P* /v1/any', 'DELETE *'] })).toEqual([
+    { method: 'POST', path: '/legacy/*', verdict: 'gap', note: expect.stringContaining('mounted') },
+    { method: 'POST', path: '/pay', verdict: 'gap', note: expect.stringContaining('if it answers, guard it') },
+    ...['POST', 'PATCH', 'PUT', 'DELETE'].map((method) => ({ method, path: '/v1/any', verdict: 'exempt' })),
+    { method: 'POST', path: '/v1/old/*', verdict: 'gap', note: expect.stringContaining('mounted') },
+    { method: 'POST', path: '/legacy/orders', verdict: 'gap' },
+  ])
+})
+
+test('of Hono, what stands only before what reads is no gap', async () => {
+  const app = new Hono()
+  app.use('*', async (_, next) => next())
+  app.use('/pages/:id/*', async (_, next) => next())
+  app.get('/pages/:id', (c) => c.text(''))
+  expect(await routesOf(app)).toEqual([])
+})
+
 /** Decorators, as a compiler would have applied them. */
 class Payments {
   static runs = 0
@@ -150,6 +182,15 @@ test('only what guard() has returned says that something is guarded', () => {
 /** Applications as people write them, and what the command says: a gap, and then that it is exempt. */
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const apps = {
+  'hono, mounted': `import { Hono } from 'hono'
+export const app = new Hono()
+app.mount('/refunds', () => new Response('refunded'))`,
+  'fastify, with a wildcard': `import { fastify } from 'fastify'
+export const app = fastify()
+app.get('/refund', async () => ({}))
+app.post('/refunds/*', async () => ({}))`,
+  'express, at a path': `import express from 'express'
+export const app = express().use('/refunds', (request, response) => response.json({}))`,
   hono: `import { Hono } from 'hono'
 export const app = new Hono()
 app.post('/refunds', (c) => c.json({}))`,
@@ -174,7 +215,7 @@ test.each(Object.entries(apps))('hapax routes exits 1 on a gap of an application
   // Within the project, so that its packages are found.
   const folder = mkdtempSync(join(root, 'test/admin/.routes-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const file = join(folder, `${name}.mjs`)
+  const file = join(folder, `${name.split(',')[0]}.mjs`)
   writeFileSync(file, source)
   const run = (...flags: readonly string[]) =>
     spawnSync(process.execPath, [join(root, 'dist/cli/main.js'), 'routes', file, ...flags], {
@@ -182,8 +223,11 @@ test.each(Object.entries(apps))('hapax routes exits 1 on a gap of an application
       timeout: 60_000,
     })
   const gap = run()
-  expect(gap).toMatchObject({ status: 1, stdout: expect.stringMatching(/POST +\/refunds +gap\s+1 gap\.\n$/) })
-  expect(run('--exempt', 'POST /refunds')).toMatchObject({ status: 0, stdout: expect.stringContaining('No gap.') })
+  expect(gap).toMatchObject({
+    status: 1,
+    stdout: expect.stringMatching(/POST +\/refunds(\/\*)? +gap\s[\s\S]*1 gap\.\n$/),
+  })
+  expect(run('--exempt', 'POST /refunds*')).toMatchObject({ status: 0, stdout: expect.stringContaining('No gap.') })
 })
 
 test('hapax routes says of a document in YAML how to convert it', () => {

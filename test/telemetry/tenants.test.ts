@@ -2,6 +2,7 @@ import { telemetry } from 'hapax/telemetry'
 import { expect, onTestFinished, test } from 'vitest'
 import { bench } from '../support/bench.js'
 import { gate } from '../support/waiting.js'
+import { read } from './reading.js'
 
 /** Who sends duplicates is known by tenant, without a label that has as many values as there are tenants. */
 
@@ -45,6 +46,24 @@ test('a duplicate that came while the first still ran is a conflict, too', async
   running.open()
   await first
   expect(of('acme')).toMatchObject({ requests: 2, duplicates: 1, conflicts: 1, conflictRate: 0.5 })
+})
+
+test('what a worker goes on with is no request of its tenant', async () => {
+  const { hapax, of, clock, watch } = watched()
+  let runs = 0
+  const operation = hapax.operation('rides.create', { version: 1 }, async () => {
+    if (++runs === 1) throw new Error('not now')
+    return 'paid'
+  })
+  const heard: string[] = []
+  onTestFinished(hapax.events.on('resumed', ({ by }) => heard.push(by)))
+  await hapax.perform({ scope: 'acme', key: 'k-1', operation, input: 1 }).catch(() => undefined)
+  await clock.advance(60_000)
+  expect(await hapax.chores.resume(10)).toMatchObject([{ kind: 'ran' }])
+  expect([runs, heard]).toEqual([2, ['worker']])
+  expect(of('acme')).toMatchObject({ requests: 1, duplicates: 0 })
+  const counted = (by: string) => read(watch, 'reserve.failed_retry.count', { operation: 'rides.create', by })
+  expect([counted('request'), counted('worker')]).toEqual([0, 1])
 })
 
 test('rates are of the last minutes, and what is long ago does not count', async () => {
