@@ -73,9 +73,9 @@ export const completing: Given<Completing> = {
 
 function byClaim<Asked extends { readonly claim: Claim }>(): Given<Asked>['behind'] {
   return holding.behind.map(
-    (valueOf) =>
+    (valueIn) =>
       ({ claim }) =>
-        valueOf(claim),
+        valueIn(claim),
   )
 }
 
@@ -86,7 +86,7 @@ function answered(column: keyof typeof columns): (asked: Completing) => SqlValue
 
 /** For one record. */
 export function valuesOf<Asked>({ nameOf, behind }: Given<Asked>, asked: Asked): readonly SqlValue[] {
-  return [digestOf(nameOf(asked)), ...behind.map((valueOf) => valueOf(asked))]
+  return [digestOf(nameOf(asked)), ...behind.map((valueIn) => valueIn(asked))]
 }
 
 /** For many: an array for each parameter. The digests stand there as PostgreSQL spells them. */
@@ -95,7 +95,7 @@ export function arraysOf<Asked>(
   digests: readonly string[],
   asked: readonly Asked[],
 ): readonly string[] {
-  return [arrayOf(digests), ...behind.map((valueOf) => arrayOf(asked.map(valueOf)))]
+  return [arrayOf(digests), ...behind.map((valueIn) => arrayOf(asked.map(valueIn)))]
 }
 
 /** A digest as PostgreSQL spells it. */
