@@ -107,6 +107,29 @@ export const cases: readonly Case[] = [
     reaches: ['a tombstone', 'a tombstone that was forgotten'],
   },
   {
+    name: 'the reaper against a record whose effect is open, one crash',
+    scenario: {
+      requests: [request('sales')],
+      passes: [pass('reaper', 25 * hour), pass('effects', 25 * hour, 2)],
+      faults: { crashes: 1 },
+    },
+    reaches: ['a record with open effects that met the reaper', 'a tombstone', 'an effect that was done'],
+  },
+  {
+    name: 'a late retry against the reaper and the effect of its record',
+    scenario: {
+      requests: [request('sales'), request('sales', 1, 25 * hour)],
+      passes: [pass('reaper', 25 * hour), pass('effects', 25 * hour, 2)],
+      faults: {},
+    },
+    reaches: ['a record with open effects that met the reaper', 'a tombstone', 'a replay'],
+  },
+  {
+    name: 'the reaper against half-done work, one broken line',
+    scenario: { requests: [request('rides')], passes: [pass('reaper', 25 * hour)], faults: { breaks: 1 } },
+    reaches: ['half-done work that met the reaper'],
+  },
+  {
     name: 'three requests, one crash',
     scenario: { requests: [request('plain'), request('plain', 1), request('plain', 2)], faults: { crashes: 1 } },
     reaches: ['a replay'],

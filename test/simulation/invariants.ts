@@ -50,8 +50,8 @@ export function invariants({ world, database, provider, heard, requests, stateme
   const notLanded = new Map<string, number>()
   const acts = oncePerLife(lives, provider.ledger)
   const asks = oncePerLife(lives, provider.asks)
-  /** Answers whose time was over, and whose keys were used anew since. */
-  const overtaken: StoredRecord[] = []
+  /** Answers whose time was over, and that were buried since, or their keys used anew: and after how many steps. */
+  const overtaken: { readonly record: StoredRecord; readonly after: number }[] = []
   /** What each claim found, by its id. */
   const found = new Map<string, StoredRecord | undefined>()
   let told = 0
@@ -73,6 +73,7 @@ export function invariants({ world, database, provider, heard, requests, stateme
   /** What the last step has written, judged and put down to its task. */
   function lookAtRows(): void {
     if (looked !== world.writes) lookAtChanges()
+    if (database.metByReaper.length > 0) for (const met of database.metByReaper.splice(0)) reached()?.reaper(met)
     if (database.fencedWrites.length === 0) return
     for (const write of database.fencedWrites.splice(0)) judgeFence(write)
   }
@@ -84,7 +85,7 @@ export function invariants({ world, database, provider, heard, requests, stateme
       judgeChange(change, world.now(), () => openEffects(change.before?.id))
       reached()?.record(change)
       lives.note(change)
-      if (isOvertaken(change)) overtaken.push(change.before)
+      if (isOvertaken(change)) overtaken.push({ record: change.before, after: world.steps })
       if (task !== undefined) noteChange(task, change, { now: world.now(), isAdrift: world.isAdrift, found })
     }
     for (const change of takeEffectChanges()) {
@@ -96,14 +97,15 @@ export function invariants({ world, database, provider, heard, requests, stateme
   }
 
   /**
-   * What is sent is what is stored now. Only who made an answer himself, and was stopped until its time was over and its key
-   * was used anew, sends the one that was stored then.
+   * What is sent is what is stored now, or was while the request was there: who made an answer himself, and was stopped until
+   * its time was over and its key was used anew, sends the one that was stored then; and so does who has read one that was
+   * buried before he sent it.
    */
-  function recordBehind(order: Order, sent: Replied): StoredRecord | undefined {
-    const earlier = sent.isReplay
-      ? undefined
-      : overtaken.find((record) => isNamed(record, order) && holds(record, sent))
-    return earlier ?? recordOf(order)
+  function recordBehind({ begunAfter }: Task, order: Order, sent: Replied): StoredRecord | undefined {
+    const earlier = overtaken.find(
+      ({ record, after }) => isNamed(record, order) && holds(record, sent) && (!sent.isReplay || after > begunAfter),
+    )
+    return earlier?.record ?? recordOf(order)
   }
 
   function judgeReply(task: Task, order: Order, sent: Replied, record: StoredRecord | undefined, name: string): void {
@@ -132,7 +134,7 @@ export function invariants({ world, database, provider, heard, requests, stateme
       let record: StoredRecord | undefined
       try {
         lookAtRows()
-        record = recordBehind(order, sent)
+        record = recordBehind(task, order, sent)
         judgeReply(task, order, sent, record, name)
       } catch (error) {
         broken ??= error

@@ -333,16 +333,18 @@ export const bugs = [
       from: 'now < record.expiresAt || record.hasEffects) return false',
       to: 'now < record.expiresAt) return false',
     },
-    caughtBy: { suite: 'a record is neither buried nor deleted before its effects are final, however late' },
+    caughtBy: { case: 'the reaper against a record whose effect is open, one crash' },
+    says: /expired although it has effects to carry out/,
   },
   {
     bug: 'half-done work expires',
     patch: {
       file: 'src/engine/transitions.ts',
-      from: 'return record.recoveryPoint === started && !record.isBegun',
-      to: 'return record.recoveryPoint.length > 0',
+      from: "return nextState(record.state, 'bury') !== undefined && (record.answer !== undefined || nothingCommitted(record))",
+      to: "return nextState(record.state, 'bury') !== undefined",
     },
-    caughtBy: { suite: 'half-done work never expires' },
+    caughtBy: { case: 'the reaper against half-done work, one broken line' },
+    says: /expired half-done/,
   },
   {
     bug: 'an effect is leased by two workers',
