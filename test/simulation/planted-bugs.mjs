@@ -194,7 +194,17 @@ export const bugs = [
     patch: {
       file: 'src/engine/evidence.ts',
       from: '  if (unsound !== undefined) return endings[unsound.kind](unsound.errorCode)\n',
-      to: "  if (unsound !== undefined && result.kind === 'threw') return { kind: 'fail', errorCode: unsound.errorCode }\n",
+      to: "  if (unsound !== undefined && result.kind === 'threw') return endings[unsound.kind](unsound.errorCode)\n",
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /was answered although a call of it is open/,
+  },
+  {
+    bug: 'a handler that throws in doubt is taken for one that failed',
+    patch: {
+      file: 'src/engine/evidence.ts',
+      from: '  if (unsound !== undefined) return endings[unsound.kind](unsound.errorCode)\n',
+      to: "  if (unsound !== undefined && result.kind === 'threw') return { kind: 'fail', errorCode: unsound.errorCode }\n  if (unsound !== undefined) return endings[unsound.kind](unsound.errorCode)\n",
     },
     caughtBy: { seeds: 3_000 },
     says: /stuck: .* is failed_retryable \(downstream_key_forgotten\)/,

@@ -20,7 +20,7 @@ const afterLeases = [31_000, 45_000, 61_000, 75_000, 90_000, 120_000]
 export function scenarioOf(seed: number): Scenario {
   const fraction = seeded(seed ^ 0x5eed)
   const flavour = fraction()
-  if (flavour < 0.35) return recovering(fraction)
+  if (flavour < 0.35) return recovering(fraction, flavour < 0.07 ? { isHushedUp: true } : {})
   return various(fraction, flavour < 0.5 ? 'large' : 'small')
 }
 
@@ -30,11 +30,11 @@ type Fraction = () => number
 const itemOf = (key: string) => (key === 'k3' ? 'car' : 'boat')
 
 /** One key or two, and all who come to its help, while things still go wrong. */
-function recovering(fraction: Fraction): Scenario {
+function recovering(fraction: Fraction, how: Pick<Order, 'isHushedUp'>): Scenario {
   const upTo = (most: number) => Math.floor(fraction() * (most + 1))
   const oneOf = <T>(all: readonly T[]): T => all[upTo(all.length - 1)] as T
   const [program, key] = [oneOf(programs), `k${1 + upTo(1)}`]
-  const order: Order = { tenant: 'acme', key, amount: 1, item: 'boat' }
+  const order: Order = { tenant: 'acme', key, amount: 1, item: 'boat', ...how }
   const another = { ...order, key: 'k3', item: oneOf(['boat', 'car']) }
   const later = () => oneOf(afterLeases)
   const workers = workerNames.filter((worker) => worker !== 'reaper' && fraction() < 0.7)

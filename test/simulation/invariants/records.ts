@@ -60,6 +60,8 @@ function judgeStep(
   if (after.fence > before.fence) judgeTakeover(before, now, name)
   else if (from === 'failed_retryable' && to === 'in_progress')
     demand(false, () => `${name} was resumed under its old fence`)
+  if (from === 'in_progress' && to === 'completed')
+    demand(!before.isBegun, () => `${name} was answered although a call of it is open`)
   if (from === 'unknown' && to === 'failed_retryable')
     demand(after.evidence.length > before.evidence.length, () => `the doubt about ${name} ended without evidence`)
 }
