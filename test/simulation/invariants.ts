@@ -82,7 +82,11 @@ export function invariants({ world, database, provider, heard, requests, stateme
     looked = world.writes
     const { task } = world
     for (const change of takeChanges()) {
-      judgeChange(change, world.now(), () => openEffects(change.before?.id))
+      judgeChange(change, {
+        now: world.now(),
+        openEffects: () => openEffects(change.before?.id),
+        isHolders: () => database.fencedWrites.some(({ of, before }) => of === 'record' && before === change.before),
+      })
       reached()?.record(change)
       lives.note(change)
       if (isOvertaken(change)) overtaken.push({ record: change.before, after: world.steps })

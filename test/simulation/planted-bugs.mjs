@@ -69,7 +69,8 @@ export const bugs = [
       from: "record.onLeaseOver === 'doubt' && (record.leaseUntil ?? 0) <= now",
       to: "record.onLeaseOver === 'doubt'",
     },
-    caughtBy: { suite: 'a sweep never touches what lives' },
+    caughtBy: { seeds: 3_000 },
+    says: /was put in doubt while its holder lives/,
   },
   {
     bug: 'what may not run again runs again after a crash',
