@@ -19,6 +19,7 @@ const request = (program: Program, node = 0, afterMs?: number) => ({
   ...{ program, order, nodes: [node] },
   ...(afterMs !== undefined && { afterMs }),
 })
+const keyless = (program: Program) => ({ ...request(program), order: { ...order, isKeyless: true as const } })
 const pass = (worker: WorkerName, afterMs: number, node = 1) => ({ worker, node, afterMs })
 /** Once there is nothing else to do: who carries out what a request has written has nothing to do before. */
 const soon = (worker: WorkerName, node = 1) => pass(worker, 1, node)
@@ -80,9 +81,22 @@ export const cases: readonly Case[] = [
     reaches: [],
   },
   {
+    name: 'two tenants with one key at one node, one crash',
+    scenario: {
+      requests: [request('plain'), { ...request('plain'), order: { ...order, tenant: 'globex' } }],
+      faults: { crashes: 1 },
+    },
+    reaches: [],
+  },
+  {
+    name: 'two requests without a key at one node, one crash',
+    scenario: { requests: [keyless('plain'), keyless('plain')], faults: { crashes: 1 } },
+    reaches: [],
+  },
+  {
     name: 'a request without a key, one crash, one ambiguous commit',
     scenario: {
-      requests: [{ ...request('rides'), order: { ...order, isKeyless: true } }],
+      requests: [keyless('rides')],
       passes: [pass('resumer', late)],
       faults: { crashes: 1, breaks: 1 },
     },

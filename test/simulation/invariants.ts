@@ -4,7 +4,7 @@ import { isFinal, type Replied, type Told } from './client.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { judgeAct } from './invariants/acts.js'
 import { holds, isAnswer, judgeHeard, judgeMinted, judgeMismatch, judgeSent } from './invariants/answers.js'
-import { judgeAsk } from './invariants/asks.js'
+import { judgeAsk, judgeKey } from './invariants/asks.js'
 import { isNotLanded, judgeEffect } from './invariants/effects.js'
 import { isSettled, judgeEnd } from './invariants/ends.js'
 import { judgeFence } from './invariants/fences.js'
@@ -50,6 +50,8 @@ export function invariants({ world, database, provider, heard, requests, stateme
   const notLanded = new Map<string, number>()
   const acts = oncePerLife(lives, provider.ledger)
   const asks = oncePerLife(lives, provider.asks)
+  /** By downstream key, what was first asked for under it. */
+  const subjects = new Map<string, string>()
   /** Answers whose time was over, and that were buried since, or their keys used anew: and after how many steps. */
   const overtaken: { readonly record: StoredRecord; readonly after: number }[] = []
   /** What each claim found, by its id. */
@@ -124,7 +126,10 @@ export function invariants({ world, database, provider, heard, requests, stateme
       if (broken !== undefined) throw broken
       lookAtRows()
       if (world.task !== undefined) judgeRefused(world.task, 'a request')
-      for (const { one, earlier } of asks.next()) judgeAsk(one, earlier, known)
+      for (const { one, earlier } of asks.next()) {
+        judgeKey(one, subjects)
+        judgeAsk(one, earlier, known)
+      }
       for (const { one, earlier } of acts.next()) judgeAct(one, earlier === 0, database.effects)
       for (; told < heard.length; told++) {
         const now = heard[told]

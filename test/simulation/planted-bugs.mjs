@@ -60,7 +60,7 @@ export const bugs = [
       to: 'const leaseLeftMs = 0',
     },
     caughtBy: { seeds: 3_000 },
-    says: /taken|second|unknown|stuck|different/,
+    says: /taken from a holder that lives/,
   },
   {
     bug: 'the sweeper does not look at the lease, and so not at its renewal',
@@ -109,8 +109,8 @@ export const bugs = [
       from: 'function addressOf({ scope, key }: RecordName): string {\n',
       to: "function addressOf({ key }: RecordName): string {\n  const scope = 'all'\n",
     },
-    caughtBy: { seeds: 3_000 },
-    says: /had an answer, and then a 422/,
+    caughtBy: { case: 'two tenants with one key at one node, one crash' },
+    says: /was sent an answer of tenant/,
   },
   {
     bug: 'a cached answer outlives its record',
@@ -178,7 +178,7 @@ export const bugs = [
       to: "const parts = [domains[derivation], 'scope', key,",
     },
     caughtBy: { seeds: 20_000 },
-    says: /stuck: .* is (unknown|failed_retryable \(store_failed\))/,
+    says: /was asked for under the downstream key of/,
   },
   {
     bug: 'an answer is sent before it is stored',
@@ -188,7 +188,7 @@ export const bugs = [
       to: '  if (isPromise(completed)) return told(run, asked, { expiresAt: undefined }, result)\n',
     },
     caughtBy: { seeds: 1_000 },
-    says: /before that was durable|nobody listens/,
+    says: /answered before that was durable/,
   },
   {
     bug: 'what a handler answers beats an open doubt',
@@ -444,14 +444,14 @@ export const bugs = [
     says: /was worked on 2 times/,
   },
   {
-    bug: 'a tenant is not part of the name of a record',
+    bug: 'two tenants share the names of their records',
     patch: {
       file: 'src/engine/scope.ts',
       from: "let text = escaped(given, 'tenant')",
-      to: "let text = 'everybody'",
+      to: "let text = escaped(given.tenant === 'globex' ? { tenant: 'acme' } : given, 'tenant')",
     },
-    caughtBy: { seeds: 3_000 },
-    says: /tenant|durable|second/,
+    caughtBy: { case: 'two tenants with one key at one node, one crash' },
+    says: /was sent an answer of tenant/,
   },
   {
     bug: 'a doubt ends without evidence',
@@ -575,10 +575,10 @@ export const bugs = [
     patch: {
       file: 'src/http/door.ts',
       from: 'keyOf(this.#engine.chance.id())',
-      to: 'keyOf(this.#engine.chance.id().slice(0, 4))',
+      to: 'keyOf((this.#engine.minted ??= this.#engine.chance.id()))',
     },
-    caughtBy: { seeds: 1_000 },
-    says: /durable|met a request/,
+    caughtBy: { case: 'two requests without a key at one node, one crash' },
+    says: /met a request/,
   },
   {
     bug: 'who looked at a doubt puts off what evidence has settled since',
