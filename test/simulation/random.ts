@@ -109,15 +109,17 @@ function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
   const length = lengthOf(fraction())
   const { times } = length
   const isLarge = size === 'large'
-  // Every lane of a node is busy, and then others have to wait for it: two lanes take many requests, and few are as many as two.
+  // Every lane of a node is busy, and then others have to wait for it: where there is one, few requests are enough.
   const lanes = fraction() < 0.25 ? oneOf([1, 1, 1, 2] as const) : undefined
+  // Two take many, at one node, all at once, and of several keys: no statement has two of the same.
+  const isCrowd = lanes === 2
   const later = () => (fraction() < (lanes === undefined ? 0.6 : 0.8) ? {} : { afterMs: oneOf(times) })
-  const nodes = 1 + (lanes !== undefined ? rarely(1) : isLarge ? upTo(2) : mostly(2))
-  const keys = 1 + (isLarge ? upTo(2) : rarely(2))
-  const among = 1 + (isLarge ? upTo(2) : rarely(2))
+  const nodes = 1 + (isCrowd ? 0 : lanes !== undefined ? rarely(1) : isLarge ? upTo(2) : mostly(2))
+  const keys = 1 + (isCrowd ? 2 : isLarge ? upTo(2) : rarely(2))
+  const among = 1 + (isCrowd ? 2 : isLarge ? upTo(2) : rarely(2))
   // Requests with one key are of one kind, as those of one client would be; a few are something else by mistake.
   const kinds = new Map<string, Program>()
-  const count = lanes === 2 ? 5 + upTo(3) : isLarge ? 1 + upTo(7) : (lanes ?? 0) + 1 + rarely(7)
+  const count = isCrowd ? 5 + upTo(2) : isLarge ? 1 + upTo(7) : (lanes ?? 0) + 1 + rarely(7)
   const requests = Array.from({ length: count }, () => {
     const tenant = oneOf(tenants.slice(0, among))
     const key = `k${1 + upTo(keys - 1)}`
@@ -126,7 +128,12 @@ function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
     const amount = fraction() < 0.1 ? 2 : program === 'rides' && key === 'k2' ? -1 : 1
     const keyless = fraction() < 0.05 ? ({ isKeyless: true } as const) : {}
     const order: Order = { tenant, key, amount, item: itemOf(key), ...keyless }
-    return { program, order, nodes: Array.from({ length: 1 + mostly(2) }, () => upTo(nodes - 1)), ...later() }
+    return {
+      program,
+      order,
+      nodes: Array.from({ length: isCrowd ? 1 : 1 + mostly(2) }, () => upTo(nodes - 1)),
+      ...(isCrowd ? {} : later()),
+    }
   })
   return {
     requests,
