@@ -89,6 +89,14 @@ export const cases: readonly Case[] = [
     reaches: [],
   },
   {
+    name: 'calls of two tenants with one key',
+    scenario: {
+      requests: [request('letters'), { ...request('letters', 1), order: { ...order, tenant: 'globex' } }],
+      faults: {},
+    },
+    reaches: [],
+  },
+  {
     name: 'two requests without a key at one node, one crash',
     scenario: { requests: [keyless('plain'), keyless('plain')], faults: { crashes: 1 } },
     reaches: [],

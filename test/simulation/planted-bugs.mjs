@@ -177,7 +177,7 @@ export const bugs = [
       from: 'const parts = [domains[derivation], scope, key,',
       to: "const parts = [domains[derivation], 'scope', key,",
     },
-    caughtBy: { seeds: 20_000 },
+    caughtBy: { case: 'calls of two tenants with one key' },
     says: /was asked for under the downstream key of/,
   },
   {
