@@ -110,7 +110,7 @@ function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
   const { times } = length
   const isLarge = size === 'large'
   // Every lane of a node is busy, and then others have to wait for it: where there is one, few requests are enough.
-  const lanes = fraction() < 0.25 ? oneOf([1, 1, 1, 2] as const) : undefined
+  const lanes = fraction() < 0.25 ? oneOf([1, 1, 1, 1, 1, 1, 1, 2] as const) : undefined
   // Two take many, at one node, all at once, and of several keys: no statement has two of the same.
   const isCrowd = lanes === 2
   const later = () => (fraction() < (lanes === undefined ? 0.6 : 0.8) ? {} : { afterMs: oneOf(times) })
