@@ -7,12 +7,13 @@ import { root } from '../root.mjs'
 
 /**
  * @typedef {'campaigns' | 'cases' | 'bugs'} Kind
- * @typedef {import('./campaign.mjs').Ran & { date: string, node: string, commit?: string }} Campaign
+ * @typedef {{ date: string, node: string, commit?: string }} When
+ * @typedef {import('./campaign.mjs').Ran & When} Campaign
  *
  * @typedef {object} OnRecord
  * @property {readonly Campaign[]} campaigns
- * @property {{ date: string, node: string, figures: readonly import('./cases.mjs').Exhausted[] }} cases
- * @property {{ date: string, node: string, figures: readonly { bug: string, caughtBy: string }[] }} bugs
+ * @property {When & { figures: readonly import('./cases.mjs').Exhausted[] }} cases
+ * @property {When & { figures: readonly { bug: string, caughtBy: string }[] }} bugs
  */
 
 const file = join(root, 'docs', 'reliability', 'simulation.json')
@@ -92,7 +93,7 @@ function together(a, b) {
 }
 
 /**
- * What campaigns came by, added up. The first ones did not count it.
+ * What campaigns came by, added up. The first ones did not count it, and later ones count more than those before them.
  *
  * @param {readonly Campaign[]} campaigns
  * @returns {{ reached?: Record<string, number> }}
@@ -100,7 +101,7 @@ function together(a, b) {
 function reachedBy(campaigns) {
   const counted = campaigns.flatMap(({ reached }) => (reached === undefined ? [] : [reached]))
   if (counted.length === 0) return {}
-  const names = Object.keys(counted[0] ?? {})
+  const names = [...new Set(counted.flatMap(Object.keys))]
   return {
     reached: Object.fromEntries(names.map((name) => [name, counted.reduce((sum, one) => sum + (one[name] ?? 0), 0)])),
   }
@@ -130,7 +131,7 @@ function tables({ campaigns, cases, bugs }) {
   const caught = bugs.figures.map(({ bug, caughtBy }) => `| ${bug} | ${caughtBy} |`)
   return [
     section(
-      `Every schedule of the small cases (${cases.date}, node ${cases.node})`,
+      `Every schedule of the small cases (${wordsOf(cases)})`,
       'npm run simulate -- --cases --record',
       ['| case | schedules | states | |', '|---|---:|---:|---|'],
       exhausted,
@@ -148,12 +149,21 @@ function tables({ campaigns, cases, bugs }) {
       reached,
     ),
     section(
-      `Planted bugs: all ${caught.length} are caught (${bugs.date}, node ${bugs.node})`,
+      `Planted bugs: all ${caught.length} are caught (${wordsOf(bugs)})`,
       'npm run simulate -- --sabotage --record',
       ['| bug | caught by |', '|---|---|'],
       caught,
     ),
   ].join('')
+}
+
+/**
+ * When and on what it was run. The first records do not say on which code.
+ *
+ * @param {When} when
+ */
+function wordsOf({ date, node, commit }) {
+  return `${date}, node ${node}${commit === undefined ? '' : `, commit ${commit}`}`
 }
 
 /**

@@ -16,6 +16,8 @@ export interface Order {
   readonly item?: string
   /** It is sent without a key. The one that it has is the one that the server mints for it when it arrives. */
   readonly isKeyless?: true
+  /** Whatever becomes of the call that it leads to, its handler hides that, and answers that it was accepted. */
+  readonly isHushedUp?: true
 }
 
 export const programs = ['plain', 'rides', 'transfers', 'letters', 'sales'] as const
@@ -91,6 +93,13 @@ export interface Mounted {
   readonly handler?: (work: Work<SimulatedTx>, order: Order) => Promise<unknown>
 }
 
+/** Rethrows, unless the handler of this order hides what has failed. That the provider said no is an answer. */
+function orHushedUp({ isHushedUp }: Order): (error: unknown) => undefined {
+  return (error) => {
+    if (isHushedUp === undefined || error instanceof Declined) throw error
+  }
+}
+
 /** Every answer says first whose request it answers, and which. */
 export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Surroundings): Mounted {
   const { process, provider } = around
@@ -98,6 +107,7 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
   const key = 'optional' as const
   const classify = (error: unknown) => (error instanceof Declined ? 'answered' : 'doubt')
   const isDeclined = (order: Order) => order.amount < 0
+  const accepted = ({ tenant, amount }: Order) => ({ status: 202, body: { tenant, amount, accepted: true } })
 
   switch (program) {
     case 'plain':
@@ -115,19 +125,22 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
         const subject = subjectOf(order, work.generation)
         await work.transaction('ride_created', ({ tx }) => tx.insert('rides', subject))
         try {
-          const charge = await work.call('charge_created', {
-            run: ({ key }) =>
-              provider.act(process, {
-                service: services.charge,
-                key,
-                subject,
-                timeoutMs,
-                isDeclined: isDeclined(order),
-              }),
-            honoursKeyFor: '24h',
-            timeout,
-            classify,
-          })
+          const charge = await work
+            .call('charge_created', {
+              run: ({ key }) =>
+                provider.act(process, {
+                  service: services.charge,
+                  key,
+                  subject,
+                  timeoutMs,
+                  isDeclined: isDeclined(order),
+                }),
+              honoursKeyFor: '24h',
+              timeout,
+              classify,
+            })
+            .catch(orHushedUp(order))
+          if (charge === undefined) return accepted(order)
           return await work.commit(({ effect }) => {
             effect('receipt.send', { subject })
             return { status: 201, body: { tenant: order.tenant, amount: order.amount, charge: charge.id } }
@@ -143,12 +156,15 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
     case 'transfers': {
       const operation = hapax.operation('transfers', { version: 1 }, async (work, order: Order) => {
         const subject = subjectOf(order, work.generation)
-        const made = await work.call('transferred', {
-          run: ({ key }) => provider.act(process, { service: services.transfer, key, subject, timeoutMs }),
-          lookup: ({ key }) => provider.find(process, { service: services.transfer, key }),
-          readLag: '2s',
-          timeout,
-        })
+        const made = await work
+          .call('transferred', {
+            run: ({ key }) => provider.act(process, { service: services.transfer, key, subject, timeoutMs }),
+            lookup: ({ key }) => provider.find(process, { service: services.transfer, key }),
+            readLag: '2s',
+            timeout,
+          })
+          .catch(orHushedUp(order))
+        if (made === undefined) return accepted(order)
         return work.commit(async ({ tx }) => {
           await tx.insert('transfers', subject)
           return { status: 201, body: { tenant: order.tenant, amount: order.amount, transfer: made.id } }
@@ -159,10 +175,13 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
     case 'letters': {
       const operation = hapax.operation('letters', { version: 1 }, async (work, order: Order) => {
         const subject = subjectOf(order, work.generation)
-        const sent = await work.call('posted', {
-          run: ({ key }) => provider.act(process, { service: services.letter, key, subject, timeoutMs }),
-          timeout,
-        })
+        const sent = await work
+          .call('posted', {
+            run: ({ key }) => provider.act(process, { service: services.letter, key, subject, timeoutMs }),
+            timeout,
+          })
+          .catch(orHushedUp(order))
+        if (sent === undefined) return accepted(order)
         return {
           status: 201,
           body: { tenant: order.tenant, amount: order.amount, letter: sent.id, attempt: work.attempt },

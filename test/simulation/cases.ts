@@ -19,6 +19,7 @@ const request = (program: Program, node = 0, afterMs?: number) => ({
   ...{ program, order, nodes: [node] },
   ...(afterMs !== undefined && { afterMs }),
 })
+const keyless = (program: Program) => ({ ...request(program), order: { ...order, isKeyless: true as const } })
 const pass = (worker: WorkerName, afterMs: number, node = 1) => ({ worker, node, afterMs })
 /** Once there is nothing else to do: who carries out what a request has written has nothing to do before. */
 const soon = (worker: WorkerName, node = 1) => pass(worker, 1, node)
@@ -64,12 +65,12 @@ export const cases: readonly Case[] = [
   {
     name: 'three requests with two keys in group commits, one crash',
     scenario: { requests: threeTogether, lanes: 1, faults: { crashes: 1 } },
-    reaches: [],
+    reaches: ['a statement for several requests'],
   },
   {
     name: 'three requests with two keys in group commits, one cancelled statement',
     scenario: { requests: threeTogether, lanes: 1, faults: { cancels: 1 } },
-    reaches: ['a replay'],
+    reaches: ['a statement for several requests', 'a replay'],
   },
   {
     name: 'a request and another one under its key, one crash',
@@ -80,9 +81,30 @@ export const cases: readonly Case[] = [
     reaches: [],
   },
   {
+    name: 'two tenants with one key at one node, one crash',
+    scenario: {
+      requests: [request('plain'), { ...request('plain'), order: { ...order, tenant: 'globex' } }],
+      faults: { crashes: 1 },
+    },
+    reaches: [],
+  },
+  {
+    name: 'calls of two tenants with one key',
+    scenario: {
+      requests: [request('letters'), { ...request('letters', 1), order: { ...order, tenant: 'globex' } }],
+      faults: {},
+    },
+    reaches: [],
+  },
+  {
+    name: 'two requests without a key at one node, one crash',
+    scenario: { requests: [keyless('plain'), keyless('plain')], faults: { crashes: 1 } },
+    reaches: [],
+  },
+  {
     name: 'a request without a key, one crash, one ambiguous commit',
     scenario: {
-      requests: [{ ...request('rides'), order: { ...order, isKeyless: true } }],
+      requests: [keyless('rides')],
       passes: [pass('resumer', late)],
       faults: { crashes: 1, breaks: 1 },
     },
@@ -105,6 +127,29 @@ export const cases: readonly Case[] = [
       faults: {},
     },
     reaches: ['a tombstone', 'a tombstone that was forgotten'],
+  },
+  {
+    name: 'the reaper against a record whose effect is open, one crash',
+    scenario: {
+      requests: [request('sales')],
+      passes: [pass('reaper', 25 * hour), pass('effects', 25 * hour, 2)],
+      faults: { crashes: 1 },
+    },
+    reaches: ['a record with open effects that met the reaper', 'a tombstone', 'an effect that was done'],
+  },
+  {
+    name: 'a late retry against the reaper and the effect of its record',
+    scenario: {
+      requests: [request('sales'), request('sales', 1, 25 * hour)],
+      passes: [pass('reaper', 25 * hour), pass('effects', 25 * hour, 2)],
+      faults: {},
+    },
+    reaches: ['a record with open effects that met the reaper', 'a tombstone', 'a replay'],
+  },
+  {
+    name: 'the reaper against half-done work, one broken line',
+    scenario: { requests: [request('rides')], passes: [pass('reaper', 25 * hour)], faults: { breaks: 1 } },
+    reaches: ['half-done work that met the reaper'],
   },
   {
     name: 'three requests, one crash',

@@ -85,7 +85,7 @@ function asked(
         const node = nodeAt(index)
         if (world.remembers) node.process.told = remembered(node.process.told, world.time, process.name)
         node.process.onCrash.push(lost)
-        const task = newTask()
+        const task = newTask(world.steps)
         world.task = task
         void answered(node, node.received(order), task)
       },

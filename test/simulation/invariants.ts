@@ -4,7 +4,7 @@ import { isFinal, type Replied, type Told } from './client.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { judgeAct } from './invariants/acts.js'
 import { holds, isAnswer, judgeHeard, judgeMinted, judgeMismatch, judgeSent } from './invariants/answers.js'
-import { judgeAsk } from './invariants/asks.js'
+import { judgeAsk, judgeKey } from './invariants/asks.js'
 import { isNotLanded, judgeEffect } from './invariants/effects.js'
 import { isSettled, judgeEnd } from './invariants/ends.js'
 import { judgeFence } from './invariants/fences.js'
@@ -50,8 +50,10 @@ export function invariants({ world, database, provider, heard, requests, stateme
   const notLanded = new Map<string, number>()
   const acts = oncePerLife(lives, provider.ledger)
   const asks = oncePerLife(lives, provider.asks)
-  /** Answers whose time was over, and whose keys were used anew since. */
-  const overtaken: StoredRecord[] = []
+  /** By downstream key, what was first asked for under it. */
+  const subjects = new Map<string, string>()
+  /** Answers whose time was over, and that were buried since, or their keys used anew: and after how many steps. */
+  const overtaken: { readonly record: StoredRecord; readonly after: number }[] = []
   /** What each claim found, by its id. */
   const found = new Map<string, StoredRecord | undefined>()
   let told = 0
@@ -73,6 +75,7 @@ export function invariants({ world, database, provider, heard, requests, stateme
   /** What the last step has written, judged and put down to its task. */
   function lookAtRows(): void {
     if (looked !== world.writes) lookAtChanges()
+    if (database.metByReaper.length > 0) for (const met of database.metByReaper.splice(0)) reached()?.reaper(met)
     if (database.fencedWrites.length === 0) return
     for (const write of database.fencedWrites.splice(0)) judgeFence(write)
   }
@@ -81,10 +84,14 @@ export function invariants({ world, database, provider, heard, requests, stateme
     looked = world.writes
     const { task } = world
     for (const change of takeChanges()) {
-      judgeChange(change, world.now(), () => openEffects(change.before?.id))
+      judgeChange(change, {
+        now: world.now(),
+        openEffects: () => openEffects(change.before?.id),
+        isHolders: () => database.fencedWrites.some(({ of, before }) => of === 'record' && before === change.before),
+      })
       reached()?.record(change)
       lives.note(change)
-      if (isOvertaken(change)) overtaken.push(change.before)
+      if (isOvertaken(change)) overtaken.push({ record: change.before, after: world.steps })
       if (task !== undefined) noteChange(task, change, { now: world.now(), isAdrift: world.isAdrift, found })
     }
     for (const change of takeEffectChanges()) {
@@ -96,14 +103,15 @@ export function invariants({ world, database, provider, heard, requests, stateme
   }
 
   /**
-   * What is sent is what is stored now. Only who made an answer himself, and was stopped until its time was over and its key
-   * was used anew, sends the one that was stored then.
+   * What is sent is what is stored now, or was while the request was there: who made an answer himself, and was stopped until
+   * its time was over and its key was used anew, sends the one that was stored then; and so does who has read one that was
+   * buried before he sent it.
    */
-  function recordBehind(order: Order, sent: Replied): StoredRecord | undefined {
-    const earlier = sent.isReplay
-      ? undefined
-      : overtaken.find((record) => isNamed(record, order) && holds(record, sent))
-    return earlier ?? recordOf(order)
+  function recordBehind({ begunAfter }: Task, order: Order, sent: Replied): StoredRecord | undefined {
+    const earlier = overtaken.find(
+      ({ record, after }) => isNamed(record, order) && holds(record, sent) && (!sent.isReplay || after > begunAfter),
+    )
+    return earlier?.record ?? recordOf(order)
   }
 
   function judgeReply(task: Task, order: Order, sent: Replied, record: StoredRecord | undefined, name: string): void {
@@ -118,7 +126,10 @@ export function invariants({ world, database, provider, heard, requests, stateme
       if (broken !== undefined) throw broken
       lookAtRows()
       if (world.task !== undefined) judgeRefused(world.task, 'a request')
-      for (const { one, earlier } of asks.next()) judgeAsk(one, earlier, known)
+      for (const { one, earlier } of asks.next()) {
+        judgeKey(one, subjects)
+        judgeAsk(one, earlier, known)
+      }
       for (const { one, earlier } of acts.next()) judgeAct(one, earlier === 0, database.effects)
       for (; told < heard.length; told++) {
         const now = heard[told]
@@ -132,7 +143,7 @@ export function invariants({ world, database, provider, heard, requests, stateme
       let record: StoredRecord | undefined
       try {
         lookAtRows()
-        record = recordBehind(order, sent)
+        record = recordBehind(task, order, sent)
         judgeReply(task, order, sent, record, name)
       } catch (error) {
         broken ??= error

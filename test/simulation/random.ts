@@ -1,4 +1,4 @@
-import { workerNames } from '../../src/workers/services.js'
+import { type WorkerName, workerNames } from '../../src/workers/services.js'
 import { type Order, type Program, programs } from './application.js'
 import type { Schedule } from './running.js'
 import type { Scenario } from './scenario.js'
@@ -20,7 +20,7 @@ const afterLeases = [31_000, 45_000, 61_000, 75_000, 90_000, 120_000]
 export function scenarioOf(seed: number): Scenario {
   const fraction = seeded(seed ^ 0x5eed)
   const flavour = fraction()
-  if (flavour < 0.35) return recovering(fraction)
+  if (flavour < 0.35) return recovering(fraction, flavour < 0.07 ? { isHushedUp: true } : {})
   return various(fraction, flavour < 0.5 ? 'large' : 'small')
 }
 
@@ -30,11 +30,11 @@ type Fraction = () => number
 const itemOf = (key: string) => (key === 'k3' ? 'car' : 'boat')
 
 /** One key or two, and all who come to its help, while things still go wrong. */
-function recovering(fraction: Fraction): Scenario {
+function recovering(fraction: Fraction, how: Pick<Order, 'isHushedUp'>): Scenario {
   const upTo = (most: number) => Math.floor(fraction() * (most + 1))
   const oneOf = <T>(all: readonly T[]): T => all[upTo(all.length - 1)] as T
   const [program, key] = [oneOf(programs), `k${1 + upTo(1)}`]
-  const order: Order = { tenant: 'acme', key, amount: 1, item: 'boat' }
+  const order: Order = { tenant: 'acme', key, amount: 1, item: 'boat', ...how }
   const another = { ...order, key: 'k3', item: oneOf(['boat', 'car']) }
   const later = () => oneOf(afterLeases)
   const workers = workerNames.filter((worker) => worker !== 'reaper' && fraction() < 0.7)
@@ -65,41 +65,80 @@ function recovering(fraction: Fraction): Scenario {
   }
 }
 
+/** How long a scenario lasts: when things happen in it at the earliest, and what may. */
+interface Length {
+  readonly isLong: boolean
+  readonly times: readonly number[]
+  readonly programs: readonly Program[]
+  readonly workers: readonly WorkerName[]
+}
+
+/** Within a lease, after one, and after whoever was stopped goes on. */
+const minutes: Length = { isLong: false, times: [5_000, 31_000, 45_000, 61_000], programs, workers: workerNames }
+
+/** After the retention: the reaper comes upon what is over, upon what has effects to carry out, and upon what is half-done. */
+const days: Length = {
+  isLong: true,
+  times: [25 * hour, 25 * hour + 1, 49 * hour],
+  programs: ['sales', 'rides', 'transfers'],
+  workers: ['reaper', 'reaper', 'effects', 'effectReconciler', 'sweeper', 'resumer'],
+}
+
+/**
+ * After the tombstone: keys expire, are buried and are forgotten for good. Of rows and of what a provider keeps for ever nobody
+ * says then whose they are: the application that has neither is asked.
+ */
+const month: Length = {
+  isLong: true,
+  times: [25 * hour, 25 * hour + 1, 32 * day, 32 * day + 1],
+  programs: ['plain'],
+  workers: ['sweeper', 'reaper'],
+}
+
+function lengthOf(chance: number): Length {
+  if (chance < 0.03) return month
+  return chance < 0.06 ? days : minutes
+}
+
 function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
   const upTo = (most: number) => Math.floor(fraction() * (most + 1))
   /** Small numbers are as interesting as large ones, and much quicker. */
   const mostly = (most: number) => upTo(upTo(most))
   const rarely = (most: number) => upTo(mostly(most))
   const oneOf = <T>(all: readonly T[]): T => all[upTo(all.length - 1)] as T
-  // A few last for so long that keys expire, are buried and are forgotten for good. Of rows and of what a provider keeps for
-  // ever nobody says then whose they are: the application that has neither is asked.
-  const isLong = fraction() < 0.03
-  /** Within a lease, after one, and after whoever was stopped goes on; or after the retention, and after the tombstone. */
-  const times = isLong ? [25 * hour, 25 * hour + 1, 32 * day, 32 * day + 1] : [5_000, 31_000, 45_000, 61_000]
+  const length = lengthOf(fraction())
+  const { times } = length
   const isLarge = size === 'large'
-  // Every lane of a node is busy, and then others have to wait for it: two lanes take many requests, and few are as many as two.
-  const lanes = fraction() < 0.25 ? oneOf([1, 1, 1, 2] as const) : undefined
+  // Every lane of a node is busy, and then others have to wait for it: where there is one, few requests are enough.
+  const lanes = fraction() < 0.25 ? oneOf([1, 1, 1, 1, 1, 1, 1, 2] as const) : undefined
+  // Two take many, at one node, all at once, and of several keys: no statement has two of the same.
+  const isCrowd = lanes === 2
   const later = () => (fraction() < (lanes === undefined ? 0.6 : 0.8) ? {} : { afterMs: oneOf(times) })
-  const nodes = 1 + (lanes !== undefined ? rarely(1) : isLarge ? upTo(2) : mostly(2))
-  const keys = 1 + (isLarge ? upTo(2) : rarely(2))
-  const among = 1 + (isLarge ? upTo(2) : rarely(2))
+  const nodes = 1 + (isCrowd ? 0 : lanes !== undefined ? rarely(1) : isLarge ? upTo(2) : mostly(2))
+  const keys = 1 + (isCrowd ? 2 : isLarge ? upTo(2) : rarely(2))
+  const among = 1 + (isCrowd ? 2 : isLarge ? upTo(2) : rarely(2))
   // Requests with one key are of one kind, as those of one client would be; a few are something else by mistake.
   const kinds = new Map<string, Program>()
-  const count = lanes === 2 ? 5 + upTo(3) : isLarge ? 1 + upTo(7) : (lanes ?? 0) + 1 + rarely(7)
+  const count = isCrowd ? 5 + upTo(2) : isLarge ? 1 + upTo(7) : (lanes ?? 0) + 1 + rarely(7)
   const requests = Array.from({ length: count }, () => {
     const tenant = oneOf(tenants.slice(0, among))
     const key = `k${1 + upTo(keys - 1)}`
-    const program = kinds.get(`${tenant} ${key}`) ?? oneOf(isLong ? (['plain'] as const) : programs)
+    const program = kinds.get(`${tenant} ${key}`) ?? oneOf(length.programs)
     kinds.set(`${tenant} ${key}`, program)
     const amount = fraction() < 0.1 ? 2 : program === 'rides' && key === 'k2' ? -1 : 1
     const keyless = fraction() < 0.05 ? ({ isKeyless: true } as const) : {}
     const order: Order = { tenant, key, amount, item: itemOf(key), ...keyless }
-    return { program, order, nodes: Array.from({ length: 1 + mostly(2) }, () => upTo(nodes - 1)), ...later() }
+    return {
+      program,
+      order,
+      nodes: Array.from({ length: isCrowd ? 1 : 1 + mostly(2) }, () => upTo(nodes - 1)),
+      ...(isCrowd ? {} : later()),
+    }
   })
   return {
     requests,
-    passes: Array.from({ length: isLong || isLarge ? upTo(6) : rarely(6) }, () => ({
-      worker: oneOf(isLong ? (['sweeper', 'reaper'] as const) : workerNames),
+    passes: Array.from({ length: length.isLong || isLarge ? upTo(6) : rarely(6) }, () => ({
+      worker: oneOf(length.workers),
       node: upTo(nodes - 1),
       ...later(),
     })),

@@ -1,6 +1,7 @@
 import type { StoredEffect } from '../../src/engine/effect-store.js'
 import type { StoredRecord } from '../../src/engine/record.js'
 import { leaseOver } from '../../src/engine/transitions.js'
+import type { Unfinished } from './database/database.js'
 import type { Change } from './invariants/row-changes.js'
 
 /**
@@ -21,6 +22,8 @@ export const features = [
   'a call that had not landed',
   'a tombstone',
   'a tombstone that was forgotten',
+  'a record with open effects that met the reaper',
+  'half-done work that met the reaper',
   'an effect that was claimed',
   'an effect that was claimed again',
   'an effect that was done',
@@ -54,6 +57,12 @@ export class Reached {
     if (after.state === 'expired') this.note('a tombstone')
     if (after.state === 'unknown') this.#doubt(before, after)
     if (before?.state === 'unknown' && after.state !== 'unknown') this.#settled(before, after)
+  }
+
+  reaper(met: Unfinished): void {
+    this.note(
+      met === 'half-done' ? 'half-done work that met the reaper' : 'a record with open effects that met the reaper',
+    )
   }
 
   effect({ before, after }: Change<StoredEffect>): void {

@@ -30,7 +30,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     onStep: () => checks.step(),
     onIdle: () => {
       isRecovering = true
-      world.task = newTask()
+      world.task = newTask(world.steps)
       return recover()
     },
   })
@@ -68,7 +68,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
   /** Something that begins at some time, and that nobody waits for. */
   function sometime(words: string, begin: () => unknown, afterMs = 0): void {
     const happen = () => {
-      world.task = newTask()
+      world.task = newTask(world.steps)
       begin()
     }
     const ask = () => void world.call({ process: outside, port: 'agenda', words: () => words, happen })

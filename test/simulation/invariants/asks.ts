@@ -10,6 +10,14 @@ export interface Known {
   readonly notLanded: (downstreamKey: string) => number
 }
 
+/** One downstream key stands for one subject: under another's it would be given what is not its own. `'none'` is no key. */
+export function judgeKey({ key, subject }: Ask, subjects: Map<string, string>): void {
+  if (key === 'none') return
+  const known = subjects.get(key)
+  if (known === undefined) subjects.set(key, subject)
+  else demand(known === subject, () => `${subject} was asked for under the downstream key of ${known}`)
+}
+
 /** A provider that honours no keys is never asked blindly again: each time but the first it is known that the last did not land. */
 export function judgeAsk({ service, key, subject }: Ask, earlier: number, known: Known): void {
   if (service.remembersMs !== undefined || earlier === 0) return

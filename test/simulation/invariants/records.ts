@@ -30,38 +30,49 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   expired: ['expired', 'in_progress', 'completed', 'none'],
 }
 
-/** Judges a change at the database's time. `openEffects` counts those of the record that are not final. */
-export function judgeChange({ before, after }: RecordChange, now: number, openEffects: () => number): void {
+/** What is known of a change beside it. */
+interface Circumstances {
+  /** The database's time. */
+  readonly now: number
+  /** How many effects of the record are not final. */
+  readonly openEffects: () => number
+  /** Whether it was written under the claim of whoever held the record. */
+  readonly isHolders: () => boolean
+}
+
+export function judgeChange({ before, after }: RecordChange, known: Circumstances): void {
   const [from, to] = [before?.state ?? 'none', after?.state ?? 'none']
   const name = `${(before ?? after)?.scope}/${(before ?? after)?.key}`
   demand(allowed[from]?.includes(to) ?? false, () => `${name} went from ${from} to ${to}`)
   if (before === undefined) return
-  if (after === undefined) judgeEnd(before, now, name)
-  else if (after.generation === before.generation) judgeStep(before, after, now, openEffects, name)
-  else judgeReuse(before, after, now, openEffects, name)
+  if (after === undefined) judgeEnd(before, known.now, name)
+  else if (after.generation === before.generation) judgeStep(before, after, known, name)
+  else judgeReuse(before, after, known, name)
 }
 
 /** A change within one generation. */
-function judgeStep(
-  before: StoredRecord,
-  after: StoredRecord,
-  now: number,
-  openEffects: () => number,
-  name: string,
-): void {
+function judgeStep(before: StoredRecord, after: StoredRecord, known: Circumstances, name: string): void {
   const [from, to] = [before.state, after.state]
   demand(after.fence >= before.fence, () => `the fence of ${name} fell from ${before.fence} to ${after.fence}`)
   demand(after.evidence.length >= before.evidence.length, () => `evidence about ${name} is gone`)
   if (to === 'expired') {
-    judgeBurial(before, now, openEffects, name)
+    judgeBurial(before, known, name)
     return
   }
   if (from === 'completed') judgeAnswer(before, after, name)
-  if (after.fence > before.fence) judgeTakeover(before, now, name)
+  if (after.fence > before.fence) judgeTakeover(before, known.now, name)
   else if (from === 'failed_retryable' && to === 'in_progress')
     demand(false, () => `${name} was resumed under its old fence`)
+  if (from === 'in_progress' && to === 'unknown') judgeDoubt(before, known, name)
+  if (from === 'in_progress' && to === 'completed')
+    demand(!before.isBegun, () => `${name} was answered although a call of it is open`)
   if (from === 'unknown' && to === 'failed_retryable')
     demand(after.evidence.length > before.evidence.length, () => `the doubt about ${name} ended without evidence`)
+}
+
+/** Only whoever holds a claim says that nobody knows what came of it; others do when its lease is over. */
+function judgeDoubt({ leaseUntil = 0 }: StoredRecord, { now, isHolders }: Circumstances, name: string): void {
+  demand(leaseUntil <= now || isHolders(), () => `${name} was put in doubt while its holder lives`)
 }
 
 /** A stored answer is what every retry gets: it never changes. */
@@ -84,20 +95,14 @@ function judgeTakeover(before: StoredRecord, now: number, name: string): void {
   demand(before.onLeaseOver === 'resume', () => `${name} was taken over although its outcome was in doubt`)
 }
 
-function judgeReuse(
-  before: StoredRecord,
-  after: StoredRecord,
-  now: number,
-  openEffects: () => number,
-  name: string,
-): void {
+function judgeReuse(before: StoredRecord, after: StoredRecord, known: Circumstances, name: string): void {
   demand(after.generation > before.generation, () => `${name} went back to generation ${after.generation}`)
   demand(after.fence > before.fence, () => `${name} was used anew under its old fence`)
-  if (before.state !== 'expired') judgeBurial(before, now, openEffects, name)
+  if (before.state !== 'expired') judgeBurial(before, known, name)
 }
 
 /** Only what is over may expire. */
-function judgeBurial(before: StoredRecord, now: number, openEffects: () => number, name: string): void {
+function judgeBurial(before: StoredRecord, { now, openEffects }: Circumstances, name: string): void {
   // A key that was given back is the tombstone that it was before.
   if (before.state === 'in_progress') return
   demand(before.expiresAt !== undefined && before.expiresAt <= now, () => `${name} expired before its time`)

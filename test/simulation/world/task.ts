@@ -3,6 +3,8 @@
  * whether it was refused.
  */
 export interface Task {
+  /** How many steps the world had made when it began. */
+  readonly begunAfter: number
   /** Rows that it has changed for good. */
   writes: number
   /** Of these, what landed when nobody waited for it any more, and what gave that back. */
@@ -15,6 +17,6 @@ export interface Task {
   refusedWith: string | undefined
 }
 
-export function newTask(): Task {
-  return { writes: 0, excused: 0, claims: 0, strayChanges: 0, refusedWith: undefined }
+export function newTask(begunAfter: number): Task {
+  return { begunAfter, writes: 0, excused: 0, claims: 0, strayChanges: 0, refusedWith: undefined }
 }
