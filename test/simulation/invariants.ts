@@ -6,7 +6,7 @@ import { judgeAct } from './invariants/acts.js'
 import { holds, isAnswer, judgeHeard, judgeMinted, judgeMismatch, judgeSent } from './invariants/answers.js'
 import { judgeAsk, judgeKey } from './invariants/asks.js'
 import { isNotLanded, judgeEffect } from './invariants/effects.js'
-import { isSettled, judgeEnd } from './invariants/ends.js'
+import { isSettled, judgeEnd, judgeHappened } from './invariants/ends.js'
 import { judgeFence } from './invariants/fences.js'
 import { keyLives, oncePerLife } from './invariants/lives.js'
 import { isOvertaken, judgeChange, recordChanges } from './invariants/records.js'
@@ -169,6 +169,11 @@ export function invariants({ world, database, provider, heard, requests, stateme
       const ledger = acts.ofThisLife()
       const hasRow = (table: string, id: string) => database.rows(table).some((row) => row.id === id)
       for (const record of database.records()) judgeEnd(record.operation as Program, record, { ledger, hasRow })
+      const recordNamed = (name: string) => database.tables.records.get(name.replace('/', '\n'))?.committed?.record
+      for (const { service, subject } of ledger) judgeHappened({ what: service, subject }, recordNamed)
+      for (const { committed: row } of database.tables.rows.values())
+        if (row !== undefined && row.table !== 'events')
+          judgeHappened({ what: row.table, subject: row.id }, recordNamed)
       for (const { id } of provider.ledger) {
         const times = database.rows('events').filter((row) => row.id.startsWith(`${id} at `)).length
         demand(times <= 1, () => `the event of ${id} was worked on ${times} times`)

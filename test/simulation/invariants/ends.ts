@@ -35,6 +35,29 @@ export function judgeEnd(program: Program, record: StoredRecord, { ledger, hasRo
     if (isDone) demand(hasRow(table, subject), () => `${subject} was answered, and its row of ${table} is missing`)
 }
 
+/** Something that happened for good: what a provider did, or a row of the application. */
+export interface Happened {
+  readonly what: string
+  readonly subject: string
+}
+
+/** Rows of the first phase of an operation stand, whatever it is answered with. */
+const firstRows: ReadonlySet<string> = new Set(['rides'])
+
+/** Whatever happened, happened for a record, and is what its answer says. An earlier generation has ended before. */
+export function judgeHappened({ what, subject }: Happened, recordOf: (name: string) => StoredRecord | undefined): void {
+  const at = subject.lastIndexOf('#')
+  const record = recordOf(subject.slice(0, at))
+  const generation = Number(subject.slice(at + 1))
+  demand(record !== undefined, () => `there is a ${what} for ${subject}, and no record`)
+  demand(generation <= record.generation, () => `there is a ${what} for ${subject}, which has never begun`)
+  if (generation < record.generation || record.state === 'unknown' || record.state === 'expired') return
+  const { acts, rows } = results[record.operation as Program]
+  demand(acts.includes(what) || rows.includes(what), () => `there is a ${what} for ${subject}, a ${record.operation}`)
+  const isAnswered = record.answer?.kind === 'kept' && (record.answer.status === 201 || firstRows.has(what))
+  demand(isAnswered, () => `there is a ${what} for ${subject}, which is ${stateOf(record)}`)
+}
+
 function stateOf({ state, answer }: StoredRecord): string {
   return answer?.kind === 'kept' ? `answered with ${answer.status}` : state
 }
