@@ -168,6 +168,8 @@ export const plantedEffectAuditFaults: readonly PlantedFault<SqliteTransaction>[
           if (deed.kind !== 'resolve') return audit.act(deed, by)
           const found = await store.effects?.find(deed.claim.id)
           if (found?.state !== 'unknown') return { kind: 'refused', why: 'state', state: found?.state ?? '' }
+          // A quick disk would let the first be done before the second looks.
+          await bothHaveLooked()
           const acted = await audit.act({ kind: 'note', action: 'settle', subject: `effect:${found.id}` }, by)
           await store.effects?.resolve(deed.claim, deed.evidence)
           return acted
@@ -175,6 +177,23 @@ export const plantedEffectAuditFaults: readonly PlantedFault<SqliteTransaction>[
       }))(store),
   },
 ]
+
+const bothHaveLooked = meeting()
+
+/** Of two who come, each waits for the other. */
+function meeting(): () => Promise<void> {
+  let first: (() => void) | undefined
+  return () =>
+    new Promise((resolve) => {
+      if (first === undefined) {
+        first = resolve
+        return
+      }
+      first()
+      first = undefined
+      resolve()
+    })
+}
 
 /** Methods that take the place of the good ones of the audit log. */
 function withAudit<Tx = never>(faulty: (audit: AuditStore) => Partial<AuditStore>) {
