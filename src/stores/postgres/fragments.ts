@@ -49,13 +49,13 @@ export function retained(ms: string): string {
   return `CASE WHEN ${ms} IS NULL THEN 'infinity' ELSE ${later(ms)} END`
 }
 
+/** What has no doubt about it, and nothing half done. */
+export const expirable = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started' AND is_begun = 0))`
+
 /**
  * Whether a record `r` has effects that are not final: they are found by the record, and each state by its effect. The offsets
  * keep the planner from reading both tables through, to know it of all records at once.
  */
-/** What has no doubt about it, and nothing half done. */
-export const expirable = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started' AND is_begun = 0))`
-
 export function hasOpenEffects(schema: string): string {
   return `(r.has_effects = 1 AND EXISTS (SELECT FROM (SELECT id FROM ${schema}.effects WHERE record_id = r.id OFFSET 0) e,
     LATERAL (SELECT state FROM ${schema}.effect_states WHERE effect_id = e.id OFFSET 0) s WHERE s.state NOT IN ('done', 'discarded')))`
