@@ -14,15 +14,21 @@ import { createInterface } from 'node:readline'
 
 /**
  * Every core simulates, so nobody else has one to compile or collect garbage on; and with more room it is collected less
- * often. What a schedule made is gone with it, so nothing is worth being made where only what lasts belongs. And what is
- * called at all is called thousands of times, so it is compiled at once, without optimising, and interpreted never.
+ * often. What a schedule made is gone with it, so nothing is worth being made where only what lasts belongs, and what gets there
+ * all the same is left there until there is a lot of it. And what is called at all is called thousands of times, so it is
+ * compiled at once, without optimising, and interpreted never. What is optimised later is optimised in small pieces: there is so
+ * much of it, each called from so many places, that larger ones take longer to make and are no quicker.
  */
 const flags = [
   '--single-threaded',
   '--min-semi-space-size=64',
   '--max-semi-space-size=64',
   '--no-allocation-site-pretenuring',
+  '--no-incremental-marking',
+  '--initial-old-space-size=600',
   '--always-sparkplug',
+  '--max-inlined-bytecode-size=250',
+  '--max-inlined-bytecode-size-cumulative=500',
 ]
 
 /**

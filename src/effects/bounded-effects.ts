@@ -1,8 +1,5 @@
-import { unavailable } from '../engine/bounded-store.js'
 import type { EffectStore } from '../engine/effect-store.js'
-import type { TellFailure } from '../engine/store-failures.js'
-import { type Clock, within } from '../kernel/clock.js'
-import { HapaxError } from '../kernel/errors.js'
+import type { InTime } from '../engine/in-time.js'
 import { defaults, effectBounds } from '../kernel/limits.js'
 
 /** The steps of the outbox that workers take. */
@@ -15,20 +12,9 @@ export type BoundedEffects<Tx> = Pick<
  * The same steps, each within a bound and with one name for every failure. Only `apply` is as long as its transaction may
  * be, which the store sees to.
  */
-export function boundedEffects<Tx>(store: BoundedEffects<Tx>, clock: Clock, tell: TellFailure): BoundedEffects<Tx> {
-  async function bounded<T>(
-    step: string,
-    ask: () => Promise<T>,
-    timeoutMs: number = defaults.storeTimeoutMs,
-  ): Promise<T> {
-    const late = () =>
-      new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" within ${timeoutMs} ms.`)
-    try {
-      return await within(clock, timeoutMs, ask(), late)
-    } catch (error) {
-      throw tell(step, error, unavailable(step, error))
-    }
-  }
+export function boundedEffects<Tx>(store: BoundedEffects<Tx>, inTime: InTime): BoundedEffects<Tx> {
+  const bounded = <T>(step: string, ask: () => Promise<T>, timeoutMs: number = defaults.storeTimeoutMs) =>
+    inTime(step, ask, timeoutMs)
   return {
     claim: (query) => bounded('effects.claim', () => store.claim(query), effectBounds.claimMs),
     begin: (claim, leaseMs) => bounded('effects.begin', () => store.begin(claim, leaseMs)),

@@ -1,6 +1,8 @@
 import type { CallStore, KeptTestimony } from '../engine/call-store.js'
 import type { Effects } from '../engine/effect-definition.js'
 import type { EffectStore, StoredEffect } from '../engine/effect-store.js'
+import { stepsInTime } from '../engine/in-time.js'
+import { storeFailures } from '../engine/store-failures.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
 import { HapaxError } from '../kernel/errors.js'
 import { type Emitter, emitter } from '../kernel/events.js'
@@ -65,7 +67,7 @@ export interface DeadLetters {
 export function deadLetters<Tx>({ store, effects, clock = systemClock, ...given }: DeadLetterOptions<Tx>): DeadLetters {
   const log = consoleLog
   const events = given.events ?? emitter(log)
-  const words = wordsOf(given.calls, clock)
+  const words = wordsOf(given.calls, stepsInTime(clock, storeFailures(events, log, clock)))
 
   async function lettersOf(dead: readonly StoredEffect[], request?: RedriveRequest): Promise<readonly DeadLetter[]> {
     const said = await words.about(dead.filter(({ result }) => result === undefined))

@@ -1,5 +1,6 @@
 import type { Effects } from '../engine/effect-definition.js'
 import type { EffectStore, StoredEffect } from '../engine/effect-store.js'
+import { stepsInTime } from '../engine/in-time.js'
 import { storeFailures } from '../engine/store-failures.js'
 import { type Chance, systemChance } from '../kernel/chance.js'
 import { type Clock, systemClock } from '../kernel/clock.js'
@@ -38,9 +39,10 @@ export function surroundingsOf<Tx>(given: EffectSurroundings<Tx>): Surroundings<
   if (effects.kinds.size === 0) throw new HapaxError('policy_invalid', 'There are no effects to work on; define some.')
   const log = loggingSafely(given.log ?? consoleLog)
   const events = given.events ?? emitter(log)
+  const inTime = stepsInTime(clock, storeFailures(events, log, clock))
   return {
-    store: boundedEffects(store, clock, storeFailures(events, log, clock)),
-    words: wordsOf(calls, clock),
+    store: boundedEffects(store, inTime),
+    words: wordsOf(calls, inTime),
     effects,
     clock,
     chance,

@@ -1,9 +1,7 @@
-import { unavailable } from '../engine/bounded-store.js'
 import type { CallStore, KeptTestimony } from '../engine/call-store.js'
 import type { StoredEffect } from '../engine/effect-store.js'
+import type { InTime } from '../engine/in-time.js'
 import type { Testimony } from '../engine/inbox-store.js'
-import { type Clock, within } from '../kernel/clock.js'
-import { HapaxError } from '../kernel/errors.js'
 import { defaults } from '../kernel/limits.js'
 
 /** Where what was said about calls and effects is kept: `store.calls`. Without `testify` nothing is added to it. */
@@ -15,24 +13,16 @@ export interface Words {
   keep(testimony: Testimony): Promise<'kept' | 'nowhere'>
 }
 
-export function wordsOf(calls: EffectTestimonies | undefined, clock: Clock): Words {
-  async function bounded<T>(step: string, ask: () => Promise<T>): Promise<T> {
-    const late = () => new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" in time.`)
-    try {
-      return await within(clock, defaults.storeTimeoutMs, ask(), late)
-    } catch (error) {
-      throw unavailable(step, error)
-    }
-  }
+export function wordsOf(calls: EffectTestimonies | undefined, inTime: InTime): Words {
   return {
     async about(effects) {
       if (calls === undefined || effects.length === 0) return []
       const keys = effects.map(({ downstreamKey }) => downstreamKey)
-      return bounded('calls.testimonies', () => calls.testimonies(keys))
+      return inTime('calls.testimonies', () => calls.testimonies(keys), defaults.storeTimeoutMs)
     },
     async keep(testimony) {
       if (calls?.testify === undefined) return 'nowhere'
-      await bounded('calls.testify', async () => calls.testify?.(testimony))
+      await inTime('calls.testify', async () => calls.testify?.(testimony), defaults.storeTimeoutMs)
       return 'kept'
     },
   }

@@ -1,9 +1,8 @@
 import { type Awaitable, isPromise } from '../kernel/awaitable.js'
-import { type Clock, within } from '../kernel/clock.js'
-import { HapaxError, isHapaxError } from '../kernel/errors.js'
+import type { Clock } from '../kernel/clock.js'
 import type { Emitter } from '../kernel/events.js'
-import { nowhere } from '../kernel/roster.js'
-import { pulse } from './pulse.js'
+import { stepsInTime } from './in-time.js'
+import { sharedTimer } from './pulse.js'
 import type { Store } from './store.js'
 import type { TellFailure } from './store-failures.js'
 
@@ -33,51 +32,36 @@ export function boundedStore(
   const answered = (step: string, askedAt: number | undefined) => {
     if (askedAt !== undefined) events.emit('store_answered', () => ({ step, tookMs: clock.elapsed() - askedAt }))
   }
-  const failed = (step: string, error: unknown) => tell(step, error, unavailable(step, error))
-  const late = (step: string) =>
-    new HapaxError('idempotency_store_unavailable', `The store did not answer "${step}" within ${timeoutMs} ms.`)
-  async function bounded<T>(step: string, ask: () => Promise<T>): Promise<T> {
-    const askedAt = startedAt()
-    let answer: T
-    try {
-      answer = await within(clock, timeoutMs, ask(), () => late(step))
-    } catch (error) {
-      throw failed(step, error)
-    }
-    answered(step, askedAt)
-    return answer
-  }
-  const waits = pulse(clock)
-  /** The same for the steps that every request takes: one timer bounds all of them. */
-  function inTime<T>(step: string, answer: Promise<T>, askedAt: number | undefined): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const dueAt = (askedAt ?? clock.elapsed()) + timeoutMs
-      const wait = { dueAt, due: () => reject(failed(step, late(step))), place: nowhere }
-      waits.add(wait)
-      answer.then(
-        (value) => {
-          if (!waits.remove(wait)) return
-          answered(step, askedAt)
-          resolve(value)
-        },
-        (error: unknown) => {
-          if (waits.remove(wait)) reject(failed(step, error))
-        },
-      )
-    })
-  }
-  /** The two steps that every request takes make no promise where the store makes none. */
+  const inTime = stepsInTime(clock, tell)
+  const inSharedTime = stepsInTime(sharedTimer(clock), tell)
+  /** The two steps that every request takes share a timer, and make no promise where the store makes none. */
   function atOnce<T>(step: string, ask: () => Awaitable<T>): Awaitable<T> {
     const askedAt = startedAt()
     let answer: Awaitable<T>
     try {
       answer = ask()
     } catch (error) {
-      throw failed(step, error)
+      throw inSharedTime.failed(step, error)
     }
-    if (isPromise(answer)) return inTime(step, answer, askedAt)
+    if (isPromise(answer))
+      return heard(
+        step,
+        inSharedTime(step, () => answer, timeoutMs),
+        askedAt,
+      )
     answered(step, askedAt)
     return answer
+  }
+  const bounded = <T>(step: string, ask: () => Promise<T>) => {
+    const askedAt = startedAt()
+    return heard(step, inTime(step, ask, timeoutMs), askedAt)
+  }
+  function heard<T>(step: string, answer: Promise<T>, askedAt: number | undefined): Promise<T> {
+    if (askedAt === undefined) return answer
+    return answer.then((value) => {
+      answered(step, askedAt)
+      return value
+    })
   }
   const measuring = (measure: NonNullable<Store['measure']>) => ({
     measure: (atMost: number) => bounded('measure', () => measure(atMost)),
@@ -96,20 +80,3 @@ export function boundedStore(
     ...(store.measure && measuring(store.measure)),
   }
 }
-
-/**
- * One name for all that may have happened or not. A schema that an operator must mend, and a store that is busy and
- * says that nothing happened, keep their own.
- */
-export function unavailable(step: string, error: unknown): HapaxError {
-  if (isHapaxError(error) && ownNames.has(error.code)) return error
-  const why = error instanceof Error ? error.message : String(error)
-  return new HapaxError('idempotency_store_unavailable', `The store failed at "${step}": ${why}`, { cause: error })
-}
-
-const ownNames: ReadonlySet<string> = new Set([
-  'idempotency_store_unavailable',
-  'store_busy',
-  'store_schema_outdated',
-  'store_schema_newer',
-])

@@ -154,6 +154,6 @@ export function chores<Tx>(context: Context<Tx>): Chores {
 
 async function opened<Tx, T>(context: Context<Tx>, chore: () => Promise<T>): Promise<T> {
   if (context.background.ended.isStopped) throw new HapaxError('engine_closed')
-  await openedInTime(context)
+  if (!context.opening.isOpen()) await openedInTime(context)
   return chore()
 }

@@ -19,17 +19,15 @@ export type Origin = Pick<Claim, 'scope' | 'key' | 'generation'>
 export function derivedKey(derivation: Derivation, origin: Origin, name: string, sequence = 1): string {
   const { scope, key, generation } = origin
   const parts = [domains[derivation], scope, key, String(generation), name, String(sequence)]
-  const bytes = Buffer.from(hash('sha256', framed(parts), 'buffer').subarray(0, 16))
-  bytes[6] = (byteAt(bytes, 6) & 0x0f) | 0x80
-  bytes[8] = (byteAt(bytes, 8) & 0x3f) | 0x80
-  const hex = bytes.toString('hex')
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+  const hex = hash('sha256', framed(parts))
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant(hex)}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
 export function childKey(origin: Origin, name: string): IdempotencyKey {
   return keyOf(derivedKey('child', origin, name))
 }
 
-function byteAt(bytes: Uint8Array, index: number): number {
-  return bytes[index] ?? 0
+/** Of a UUID, the two bits that say so stand before what is left of its digit. */
+function variant(hex: string): string {
+  return '89ab'.charAt(Number.parseInt(hex.charAt(16), 16) & 0x3)
 }

@@ -2,12 +2,10 @@ import { type Clock, within } from '../kernel/clock.js'
 import { HapaxError, isHapaxError } from '../kernel/errors.js'
 import type { Emitter } from '../kernel/events.js'
 import { defaults } from '../kernel/limits.js'
-import { unavailable } from './bounded-store.js'
 import type { Finding } from './finding.js'
+import { unavailable } from './in-time.js'
 import type { Store } from './store.js'
 import type { TellFailure } from './store-failures.js'
-
-const noFindings: Promise<readonly Finding[]> = Promise.resolve([])
 
 /** Opens a store once for all who ask. After a failure the next one to ask tries again. */
 export interface Opening {
@@ -28,7 +26,7 @@ export function opening<Tx>(store: Store<Tx>, clock: Clock, events: Emitter, tel
     try {
       await within(clock, defaults.openTimeoutMs, store.open(), late)
       isOpen = true
-      await warn()
+      if (store.examine !== undefined) await warn(store.examine())
     } catch (error) {
       opened = undefined
       throw tell('open', error, isHapaxError(error) ? error : unavailable('open', error))
@@ -36,13 +34,9 @@ export function opening<Tx>(store: Store<Tx>, clock: Clock, events: Emitter, tel
   }
 
   /** What is broken has refused to open. What could not be looked at will show. */
-  async function warn(): Promise<void> {
-    const findings = await within(
-      clock,
-      defaults.openTimeoutMs,
-      store.examine?.() ?? noFindings,
-      () => new Error(),
-    ).catch(() => [])
+  async function warn(examined: Promise<readonly Finding[]>): Promise<void> {
+    const late = () => new Error('The store was not examined in time.')
+    const findings = await within(clock, defaults.openTimeoutMs, examined, late).catch(() => [])
     for (const { level, check, says } of findings)
       if (level === 'warning') events.emit('store_warned', () => ({ check, says }))
   }

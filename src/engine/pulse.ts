@@ -67,3 +67,15 @@ export function pulse(clock: Clock, how?: 'weakly'): Pulse {
     },
   }
 }
+
+/** Timers of which hardly any fires, as one. */
+export function sharedTimer(clock: Clock): Pick<Clock, 'after'> {
+  const waits = pulse(clock)
+  return {
+    after(ms, callback) {
+      const due = { dueAt: clock.elapsed() + ms, due: callback, place: nowhere }
+      waits.add(due)
+      return () => void waits.remove(due)
+    },
+  }
+}

@@ -63,33 +63,19 @@ export function sleep(clock: Clock, ms: number, until?: Stopping | AbortSignal, 
   })
 }
 
-/** What hangs on this happens after all that is settled has been heard of. */
-const soon = Promise.resolve()
-
-/**
- * Every wait has a bound: rejects with `late()` when the promise has not settled within `ms`. One that has settled
- * already, as those of a store in memory, costs no timer.
- */
+/** Every wait has a bound: rejects with `late()` when the promise has not settled within `ms`. */
 export function within<T>(clock: Clock, ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
-    let cancel: (() => void) | undefined
-    let isSettled = false
-    const settle = () => {
-      isSettled = true
-      cancel?.()
-    }
+    const cancel = clock.after(ms, () => reject(late()))
     promise.then(
       (value) => {
-        settle()
+        cancel()
         resolve(value)
       },
       (error: unknown) => {
-        settle()
+        cancel()
         reject(error)
       },
     )
-    void soon.then(() => {
-      if (!isSettled) cancel = clock.after(ms, () => reject(late()))
-    })
   })
 }

@@ -33,6 +33,12 @@ export const plantedPostgresFaults: readonly PlantedPostgresFault[] = [
     to: 'DO UPDATE SET claim_id = EXCLUDED.claim_id',
   },
   {
+    fault: 'has looked whether a key is free, and inserts it as if that still were so',
+    caughtBy: 'of fifty racers on two nodes exactly one starts',
+    from: 'ON CONFLICT (digest) DO NOTHING',
+    to: '',
+  },
+  {
     fault: 'overwrites a row that is no longer the one it judged',
     caughtBy: 'of fifty racers for what failed exactly one resumes',
     from: /(UPDATE[\s\S]*AND )revision = \$2::bigint/,

@@ -4,7 +4,7 @@ import type { BatchingOptions } from '../../src/stores/postgres/batching-table.j
 import { simulatedDatabase } from '../simulation/database/database.js'
 import { simulatedStore } from '../simulation/database/simulated-store.js'
 import type { SimulatedTx } from '../simulation/database/simulated-tx.js'
-import type { PortCall, Ports } from '../simulation/world/port-call.js'
+import { happens, type PortCall, type Ports } from '../simulation/world/port-call.js'
 import { newProcess, type Process } from '../simulation/world/process.js'
 
 /** A database of its own for each case, in a world in which each call happens as soon as it can. */
@@ -59,7 +59,7 @@ interface LiveWorld {
 interface Waiting {
   readonly call: Pick<PortCall<unknown>, 'process' | 'isReady' | 'happen' | 'broken'>
   readonly resolve: (value: unknown) => void
-  readonly reject: (error: Error) => void
+  readonly reject: (error: unknown) => void
 }
 
 function liveWorld(): LiveWorld {
@@ -73,7 +73,7 @@ function liveWorld(): LiveWorld {
   function turn(): void {
     const index = waiting.findIndex(({ call }) => call.isReady?.() !== false)
     const [next] = index === -1 ? [] : waiting.splice(index, 1)
-    if (next !== undefined) next.resolve(next.call.happen())
+    if (next !== undefined) happens(next.call, next.resolve, next.reject)
     isRunning = waiting.length > 0
     // What is gathered for one statement leaves at the end of a turn, and who waits for a lock waits for somebody else.
     if (isRunning) setImmediate(turn)

@@ -25,7 +25,7 @@ export const programs = ['plain', 'rides', 'transfers', 'letters', 'sales'] as c
 /**
  * One for each way in which a handler may be written: one that knows nothing of phases and calls a provider by itself; one
  * whose provider honours keys; one whose provider only has a lookup; one whose provider has neither; and one that is a
- * single transaction, and leaves everything else to its effects.
+ * single transaction, leaves everything else to its effects, and may decline when it has written all of that.
  */
 export type Program = (typeof programs)[number]
 
@@ -101,18 +101,29 @@ function orHushedUp({ isHushedUp }: Order): (error: unknown) => undefined {
 }
 
 /** Every answer says first whose request it answers, and which. */
-export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Surroundings): Mounted {
-  const { process, provider } = around
+export function mounted(
+  program: Program,
+  hapax: Engine<SimulatedTx>,
+  { process, provider, concurrency }: Surroundings & { readonly concurrency: 'reject' | 'wait' },
+): Mounted {
   const scope = ({ order }: Received) => order.tenant
   const key = 'optional' as const
   const classify = (error: unknown) => (error instanceof Declined ? 'answered' : 'doubt')
   const isDeclined = (order: Order) => order.amount < 0
-  const accepted = ({ tenant, amount }: Order) => ({ status: 202, body: { tenant, amount, accepted: true } })
+  /** Of every generation another one: whoever hears of it knows which. */
+  const declined = ({ tenant, amount }: Order, subject: string) => ({
+    status: 402,
+    body: { tenant, amount, declined: subject },
+  })
+  const accepted = ({ tenant, amount }: Order, subject: string) => ({
+    status: 202,
+    body: { tenant, amount, accepted: subject },
+  })
 
   switch (program) {
     case 'plain':
       return {
-        route: routeOf(hapax, { name: 'plain', scope, key, onError: 'unknown' }),
+        route: routeOf(hapax, { name: 'plain', scope, key, onError: 'unknown', concurrency }),
         async handler(work, order) {
           const subject = subjectOf(order, work.generation)
           const asked = { service: services.payout, key: 'none', subject, timeoutMs }
@@ -121,7 +132,7 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
         },
       }
     case 'rides': {
-      const operation = hapax.operation('rides', { version: 1 }, async (work, order: Order) => {
+      const operation = hapax.operation('rides', { version: 1, concurrency }, async (work, order: Order) => {
         const subject = subjectOf(order, work.generation)
         await work.transaction('ride_created', ({ tx }) => tx.insert('rides', subject))
         try {
@@ -140,21 +151,20 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
               classify,
             })
             .catch(orHushedUp(order))
-          if (charge === undefined) return accepted(order)
+          if (charge === undefined) return accepted(order, subject)
           return await work.commit(({ effect }) => {
             effect('receipt.send', { subject })
             return { status: 201, body: { tenant: order.tenant, amount: order.amount, charge: charge.id } }
           })
         } catch (error) {
-          if (error instanceof Declined)
-            return { status: 402, body: { tenant: order.tenant, amount: order.amount, declined: true } }
+          if (error instanceof Declined) return declined(order, subject)
           throw error
         }
       })
       return { route: routeOf(hapax, { scope, key, operation, input: ({ order }) => order }) }
     }
     case 'transfers': {
-      const operation = hapax.operation('transfers', { version: 1 }, async (work, order: Order) => {
+      const operation = hapax.operation('transfers', { version: 1, concurrency }, async (work, order: Order) => {
         const subject = subjectOf(order, work.generation)
         const made = await work
           .call('transferred', {
@@ -164,7 +174,7 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
             timeout,
           })
           .catch(orHushedUp(order))
-        if (made === undefined) return accepted(order)
+        if (made === undefined) return accepted(order, subject)
         return work.commit(async ({ tx }) => {
           await tx.insert('transfers', subject)
           return { status: 201, body: { tenant: order.tenant, amount: order.amount, transfer: made.id } }
@@ -173,7 +183,7 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
       return { route: routeOf(hapax, { scope, key, operation, input: ({ order }) => order }) }
     }
     case 'letters': {
-      const operation = hapax.operation('letters', { version: 1 }, async (work, order: Order) => {
+      const operation = hapax.operation('letters', { version: 1, concurrency }, async (work, order: Order) => {
         const subject = subjectOf(order, work.generation)
         const sent = await work
           .call('posted', {
@@ -181,7 +191,7 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
             timeout,
           })
           .catch(orHushedUp(order))
-        if (sent === undefined) return accepted(order)
+        if (sent === undefined) return accepted(order, subject)
         return {
           status: 201,
           body: { tenant: order.tenant, amount: order.amount, letter: sent.id, attempt: work.attempt },
@@ -191,12 +201,13 @@ export function mounted(program: Program, hapax: Engine<SimulatedTx>, around: Su
     }
     case 'sales':
       return {
-        route: routeOf(hapax, { name: 'sales', scope, key, mode: 'transaction' }),
+        route: routeOf(hapax, { name: 'sales', scope, key, mode: 'transaction', concurrency }),
         handler: (work, order) =>
           work.commit(async ({ tx, effect }) => {
             const subject = subjectOf(order, work.generation)
             await tx.insert('sales', subject)
             effect('shipment.book', { subject, item: order.item })
+            if (isDeclined(order)) return declined(order, subject)
             return { status: 201, body: { tenant: order.tenant, amount: order.amount, sale: subject } }
           }),
       }

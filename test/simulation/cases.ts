@@ -20,6 +20,7 @@ const request = (program: Program, node = 0, afterMs?: number) => ({
   ...(afterMs !== undefined && { afterMs }),
 })
 const keyless = (program: Program) => ({ ...request(program), order: { ...order, isKeyless: true as const } })
+const declined = (program: Program, node = 0) => ({ ...request(program, node), order: { ...order, amount: -1 } })
 const pass = (worker: WorkerName, afterMs: number, node = 1) => ({ worker, node, afterMs })
 /** Once there is nothing else to do: who carries out what a request has written has nothing to do before. */
 const soon = (worker: WorkerName, node = 1) => pass(worker, 1, node)
@@ -35,6 +36,11 @@ export const cases: readonly Case[] = [
   {
     name: 'two requests as one transaction each, one crash, one ambiguous commit',
     scenario: { requests: [request('sales'), request('sales', 1)], faults: { crashes: 1, breaks: 1 } },
+    reaches: ['a replay'],
+  },
+  {
+    name: 'two requests as one transaction each, which is declined when it has written, one crash, one ambiguous commit',
+    scenario: { requests: [declined('sales'), declined('sales', 1)], faults: { crashes: 1, breaks: 1 } },
     reaches: ['a replay'],
   },
   {
@@ -87,6 +93,15 @@ export const cases: readonly Case[] = [
       faults: { crashes: 1 },
     },
     reaches: [],
+  },
+  {
+    name: 'two tenants with one key, and a duplicate that waits for its answer, at one node, one crash',
+    scenario: {
+      requests: [request('plain'), request('plain'), { ...request('plain'), order: { ...order, tenant: 'globex' } }],
+      concurrency: 'wait',
+      faults: { crashes: 1 },
+    },
+    reaches: ['an answer that was waited for'],
   },
   {
     name: 'calls of two tenants with one key',
@@ -193,9 +208,18 @@ export const cases: readonly Case[] = [
     reaches: ['a doubt that the reconciler ended', 'a call that had not landed'],
   },
   {
-    name: 'a call that lands after its line broke against the reconciler, on a database whose clock jumps',
+    name: 'a call that lands after its line broke against the reconciler, where one clock jumps',
     scenario: { requests: [request('transfers')], passes: [soon('reconciler')], faults: { drifts: 1, jumps: 1 } },
     reaches: ['a doubt'],
+  },
+  {
+    name: 'a call that lands after its line broke against an operator who looks too early, and a retry',
+    scenario: {
+      requests: [request('transfers'), request('transfers', 1, 1)],
+      operators: 1,
+      faults: { drifts: 1 },
+    },
+    reaches: ['a doubt', 'a doubt that an operator ended'],
   },
   {
     name: 'a request against a webhook that tells of its call, one crash',

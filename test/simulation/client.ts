@@ -1,6 +1,8 @@
+import type { Reply } from '../../src/http/exchange.js'
 import type { Order, Program } from './application.js'
 import type { SimulatedNode } from './node.js'
-import { newProcess, type Process, remembered } from './world/process.js'
+import type { PortCall } from './world/port-call.js'
+import { newProcess, type Process } from './world/process.js'
 import { newTask, type Task } from './world/task.js'
 import type { World } from './world/world.js'
 
@@ -22,8 +24,8 @@ export interface Heard extends Replied {
 export interface Sent {
   readonly status: number
   readonly body: string
-  /** Where what was made is to be found: the header that every program sends. */
-  readonly location: string | undefined
+  /** The header lines of the application, as one text. */
+  readonly lines: string
 }
 
 /** The same, and whether it is said to be the answer of an earlier one. */
@@ -75,7 +77,7 @@ function asked(
 ): Promise<Asked> {
   return new Promise((hear) => {
     const lost = () => hear({ reply: 'lost', received: order })
-    const arrives = world.call({
+    const request: PortCall<void> = {
       process,
       port: 'network',
       words: () => `${process.name} sends ${order.tenant}/${order.key} to node ${index + 1}`,
@@ -83,38 +85,52 @@ function asked(
       adrift: brokenLine,
       happen() {
         const node = nodeAt(index)
-        if (world.remembers) node.process.told = remembered(node.process.told, world.time, process.name)
         node.process.onCrash.push(lost)
-        const task = newTask(world.steps)
-        world.task = task
-        void answered(node, node.received(order), task)
-      },
-    })
-    arrives.catch(lost)
-
-    async function answered(node: SimulatedNode, received: Order, task: Task): Promise<void> {
-      const { status, headers, body } = await node.answer(program, received).catch(() => serverError)
-      const isReplay = headers.some(([name]) => name.length === replayed.length && name.toLowerCase() === replayed)
-      const location = headers.find(([name]) => name.length === 8 && name.toLowerCase() === 'location')?.[1]
-      const text = textOf(body)
-      const epoch = sending(task, received, { status, body: text, location, isReplay })
-      const reply = { status, body: text, location, isReplay, epoch }
-      world
-        .call({
-          process: node.process,
-          port: 'network',
-          words: () => `${node.process.name} answers ${process.name} with ${status}`,
-          broken: brokenLine,
-          isUnheeded: true,
-          isUrgent: isLast,
-          happen: () => hear({ reply, received }),
+        world.arrives(node.process, process.name, () => {
+          const task = newTask(world.steps)
+          world.task = task
+          const received = node.received(order)
+          const answers = (reply: Reply) => answered(node, received, task, reply)
+          node.answer(program, received).then(answers, () => answers(serverError))
         })
-        .catch(lost)
+      },
+    }
+    world.send(request, undefined, lost)
+
+    function answered(node: SimulatedNode, received: Order, task: Task, { status, headers, body }: Reply): void {
+      const isReplay = headers.some(([name]) => name === replayed)
+      const replied = { status, body: textOf(body), lines: linesOf(headers), isReplay }
+      const reply = { ...replied, epoch: sending(task, received, replied) }
+      const answer: PortCall<void> = {
+        process: node.process,
+        port: 'network',
+        words: () => `${node.process.name} answers ${process.name} with ${status}`,
+        broken: brokenLine,
+        isUnheeded: true,
+        isUrgent: isLast,
+        happen: () => hear({ reply, received }),
+      }
+      world.send(answer, undefined, lost)
     }
   })
 }
 
-const replayed = 'idempotent-replayed'
+const replayed = 'Idempotent-Replayed'
+
+/** What a guard says beside the answer: of two answers to one key it may differ. */
+const saidBeside: ReadonlySet<string> = new Set([
+  replayed,
+  'Idempotency-Key-Expires',
+  'Idempotency-Key',
+  'Cache-Control',
+])
+
+/** All others are the application's. */
+export function linesOf(headers: Reply['headers']): string {
+  let lines = ''
+  for (const [name, value] of headers) if (!saidBeside.has(name)) lines += `${name}: ${value}\n`
+  return lines
+}
 
 /** Its bytes are read where they are. */
 export function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
@@ -140,4 +156,4 @@ interface Asked {
 }
 
 /** What a framework answers when a handler throws. */
-const serverError = { status: 500, headers: [] as readonly (readonly [string, string])[], body: Buffer.from('thrown') }
+const serverError: Reply = { status: 500, headers: [], body: Buffer.from('thrown') }

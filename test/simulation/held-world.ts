@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
-import type { PortCall, Ports } from './world/port-call.js'
+import { happens, type PortCall, type Ports } from './world/port-call.js'
 import type { Process } from './world/process.js'
 
 /** A world in which a test says what happens, by its words, and everything else waits. */
@@ -60,29 +60,29 @@ export function heldWorld(): HeldWorld {
     },
     underWay: () => waiting.map((one) => (isReady(one) ? one.call.words() : `${one.call.words()} (waits)`)),
     async happen(words) {
-      const { call, resolve } = await taken(words, 'be ready')
-      resolve(call.happen())
+      const { call, resolve, reject } = await taken(words, 'be ready')
+      happens(call, resolve, reject)
       await setImmediate()
     },
     async loseReply(words) {
       const lost = await taken(words, 'be ready')
-      lost.call.happen()
+      happens(lost.call, nobody, nobody)
       await brokenUnder(lost)
     },
     loseRequest: async (words) => brokenUnder(await taken(words, 'be under way')),
     async drift(words) {
       const { call, reject } = await taken(words, 'be under way')
       reject(call.adrift?.())
-      waiting.push({ call, resolve: () => {}, reject: () => {} })
+      waiting.push({ call, resolve: nobody, reject: nobody })
       await setImmediate()
     },
     async cancel(words) {
-      const { call, resolve } = await taken(words, 'be under way')
+      const { call, resolve, reject } = await taken(words, 'be under way')
       assert.ok(call.isCancellable?.(), `"${words}" is not cancelled`)
-      resolve(call.cancel?.())
+      happens({ happen: () => call.cancel?.() }, resolve, reject)
       await setImmediate()
     },
-    happenUnheard: async (words) => void (await taken(words, 'be ready')).call.happen(),
+    happenUnheard: async (words) => happens((await taken(words, 'be ready')).call, nobody, nobody),
     async goOn() {
       await setImmediate()
       for (let next = waiting.find(isReady); next !== undefined; next = waiting.find(isReady))
@@ -95,3 +95,6 @@ export function heldWorld(): HeldWorld {
   }
   return world
 }
+
+/** Nobody waits for it. */
+function nobody(): void {}

@@ -36,13 +36,23 @@ interface Judged {
   readonly provider: Provider
   readonly heard: readonly Told[]
   readonly requests: readonly { readonly order: Order }[]
-  /** Where requests share statements, nobody can say which of them wrote a row. */
-  readonly statements: 'own' | 'shared'
+  readonly duplicates: 'reject' | 'wait'
+  /** Where requests share statements, or one goes on when another ends, nobody can say which of them wrote a row. */
+  readonly work: 'own' | 'shared'
   /** What is noted while something can still go wrong; `undefined` afterwards. */
   readonly reached: () => Reached | undefined
 }
 
-export function invariants({ world, database, provider, heard, requests, statements, reached }: Judged): Invariants {
+export function invariants({
+  world,
+  database,
+  provider,
+  heard,
+  requests,
+  work,
+  duplicates,
+  reached,
+}: Judged): Invariants {
   const takeChanges = recordChanges(database)
   const takeEffectChanges = rowChanges(database.tables.effects)
   const lives = keyLives()
@@ -65,10 +75,12 @@ export function invariants({ world, database, provider, heard, requests, stateme
   const known = { records: database.records, notLanded: (key: string) => notLanded.get(key) ?? 0 }
   const recordOf = ({ tenant, key }: Order): StoredRecord | undefined =>
     database.tables.records.get(`${tenant}\n${key}`)?.committed?.record
-  const openEffects = (recordId: number | undefined): number => {
+  /** Of its generation: one that is used anew may have written its own by now. */
+  const openEffects = (record: StoredRecord | undefined): number => {
     let open = 0
-    for (const { recordId: of, state } of database.effects())
-      if (of === recordId && state !== 'done' && state !== 'discarded') open++
+    for (const { recordId, generation, state } of database.effects())
+      if (recordId === record?.id && generation <= record.generation && state !== 'done' && state !== 'discarded')
+        open++
     return open
   }
 
@@ -86,7 +98,7 @@ export function invariants({ world, database, provider, heard, requests, stateme
     for (const change of takeChanges()) {
       judgeChange(change, {
         now: world.now(),
-        openEffects: () => openEffects(change.before?.id),
+        openEffects: () => openEffects(change.before),
         isHolders: () => database.fencedWrites.some(({ of, before }) => of === 'record' && before === change.before),
       })
       reached()?.record(change)
@@ -116,9 +128,9 @@ export function invariants({ world, database, provider, heard, requests, stateme
 
   function judgeReply(task: Task, order: Order, sent: Replied, record: StoredRecord | undefined, name: string): void {
     if (sent.isReplay) reached()?.note('a replay')
-    if (statements === 'own') judgeMinted(task, order, sent)
+    if (work === 'own') judgeMinted(task, order, sent)
     if (isAnswer(sent.status)) judgeSent(order, sent, record)
-    else if (statements === 'own') judgeRefusal(task, sent, name)
+    else if (work === 'own') judgeRefusal(task, sent, name, world.isUnharmed)
   }
 
   return {
@@ -134,7 +146,7 @@ export function invariants({ world, database, provider, heard, requests, stateme
       for (; told < heard.length; told++) {
         const now = heard[told]
         if (now === undefined) continue
-        judgeHeard(now, heard, told)
+        judgeHeard(now, heard, told, duplicates)
         judgeMismatch(now, requests)
       }
     },
@@ -148,7 +160,9 @@ export function invariants({ world, database, provider, heard, requests, stateme
       } catch (error) {
         broken ??= error
       }
-      return lives.of(name) * 1_000 + (record?.generation ?? 0)
+      // Whoever uses the key of an answer whose time is over has it before that shows.
+      const isAnew = !isAnswer(sent.status) && (record?.expiresAt ?? Number.POSITIVE_INFINITY) <= world.now()
+      return lives.of(name) * 1_000 + (record?.generation ?? 0) + (isAnew ? 1 : 0)
     },
     isSettled() {
       for (const record of database.records()) if (!isSettled(record)) return false
@@ -168,12 +182,12 @@ export function invariants({ world, database, provider, heard, requests, stateme
     end() {
       const ledger = acts.ofThisLife()
       const hasRow = (table: string, id: string) => database.rows(table).some((row) => row.id === id)
-      for (const record of database.records()) judgeEnd(record.operation as Program, record, { ledger, hasRow })
       const recordNamed = (name: string) => database.tables.records.get(name.replace('/', '\n'))?.committed?.record
       for (const { service, subject } of ledger) judgeHappened({ what: service, subject }, recordNamed)
       for (const { committed: row } of database.tables.rows.values())
         if (row !== undefined && row.table !== 'events')
           judgeHappened({ what: row.table, subject: row.id }, recordNamed)
+      for (const record of database.records()) judgeEnd(record.operation as Program, record, { ledger, hasRow })
       for (const { id } of provider.ledger) {
         const times = database.rows('events').filter((row) => row.id.startsWith(`${id} at `)).length
         demand(times <= 1, () => `the event of ${id} was worked on ${times} times`)

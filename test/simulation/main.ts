@@ -24,8 +24,11 @@ export type Task =
 /** Of the processor, all threads together: what else runs on the machine makes no schedule dearer. */
 let busyUntilNow = { user: 0, system: 0 }
 
+/** What is run now: whatever is thrown where nobody listens came of it. */
+let underWay: { readonly seed: number } | { readonly name: string } | undefined
+
 process.on('unhandledRejection', (error) => {
-  say({ kind: 'failed', ...told(error), trace: ['something was thrown where nobody listens'] })
+  say({ kind: 'failed', ...underWay, ...told(error), trace: ['something was thrown where nobody listens'] })
   process.exit(1)
 })
 for await (const line of createInterface({ input: process.stdin })) await done(JSON.parse(line) as Task)
@@ -45,6 +48,7 @@ async function runCase(name: string, most: number): Promise<void> {
   const found = cases.find((one) => one.name === name)
   if (found === undefined) throw new Error(`There is no case “${name}”.`)
   withoutStacks()
+  underWay = { name }
   const { failure, ...figures } = await exhaust(found.scenario, most)
   const missed = found.reaches.filter((feature) => !figures.reached.includes(feature))
   if (failure === undefined && figures.isExhausted && missed.length > 0)
@@ -66,20 +70,21 @@ async function runRandom({ from, count, ms }: Extract<Task, { kind: 'random' }>)
   withoutStacks()
   let begun = 0
   let finished = 0
-  let failed: { readonly seed: number } | undefined
-  let seed = 0
+  let failed: number | undefined
+  let seed = from
   const reached = Object.fromEntries(features.map((feature) => [feature, 0])) as Record<Feature, number>
   const next = () => {
     if (failed !== undefined || begun === count || performance.now() - startedAt > ms) return undefined
     seed = from + begun++
+    underWay = { seed }
     return scheduleOf(seed)
   }
   await runAll(next, ({ error, simulation }: Ended) => {
     finished++
     for (const feature of simulation.reached) reached[feature]++
-    if (error !== undefined) failed = { seed }
+    if (error !== undefined) failed = seed
   })
-  if (failed !== undefined) return runSeed(failed.seed)
+  if (failed !== undefined) return runSeed(failed)
   const { user, system } = process.cpuUsage(busyUntilNow)
   busyUntilNow = process.cpuUsage()
   say({ kind: 'random', from, schedules: finished, reached, busyMs: (user + system) / 1_000 })
@@ -88,6 +93,7 @@ async function runRandom({ from, count, ms }: Extract<Task, { kind: 'random' }>)
 /** One seed again, as short as it can be made, in words. */
 async function runSeed(seed: number): Promise<void> {
   Error.stackTraceLimit = 20
+  underWay = { seed }
   const { error, choices } = await run(scheduleOf(seed))
   if (error === undefined) return say({ kind: 'seed', seed, schedules: 1 })
   const list = choices.map(({ taken }) => taken)

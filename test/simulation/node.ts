@@ -33,6 +33,8 @@ export interface Surroundings {
   readonly provider: Provider
   /** Those that anybody asks for: only who knows an operation can go on with it. */
   readonly programs: readonly Program[]
+  /** What a duplicate gets while the first still runs: nothing yet, or that one's answer. */
+  readonly concurrency: 'reject' | 'wait'
   /** Where what arrives together travels together to the database: how many statements of one kind do so at once. */
   readonly lanes: number | undefined
   /** What is noted while something can still go wrong; `undefined` afterwards. */
@@ -40,7 +42,7 @@ export interface Surroundings {
 }
 
 export function startNode(name: string, around: Surroundings): SimulatedNode {
-  const { world, database, provider, programs, lanes } = around
+  const { world, database, provider, programs, lanes, concurrency } = around
   const process = world.add(newProcess(name, 'node'))
   const fraction = seeded(name.length * 31 + name.charCodeAt(name.length - 1))
   let ids = 0
@@ -61,12 +63,13 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
     effects: effectsOf({ process, provider }),
     log: () => {},
   })
+  if (concurrency === 'wait') hapax.on('shared', () => around.reached()?.note('an answer that was waited for'))
   const routes = new Map<Program, Mounted>()
   const workers = new Map<WorkerName, Service | undefined>()
   let webhooks: Inbox | undefined
 
   function routeOf(program: Program): Mounted {
-    const known = routes.get(program) ?? mounted(program, hapax, { process, provider })
+    const known = routes.get(program) ?? mounted(program, hapax, { process, provider, concurrency })
     routes.set(program, known)
     return known
   }

@@ -33,7 +33,7 @@ export const bugs = [
     caughtBy: { suite: 'the right claim id and fence in the wrong generation can change nothing' },
   },
   {
-    bug: 'a key is looked up first, and then inserted',
+    bug: 'a record is looked at first, and then written whatever it is by then',
     patch: {
       file: 'src/stores/postgres/steps.ts',
       from: "if (next === 'deleted' ? await records.remove(found) : await records.write(found, next, call)) return answer",
@@ -113,6 +113,12 @@ export const bugs = [
     says: /was sent an answer of tenant/,
   },
   {
+    bug: 'a tenant is not part of the name of what is waited for',
+    patch: { file: 'src/engine/executing.ts', from: '{guarded.scope}\\n$', to: '' },
+    caughtBy: { case: 'two tenants with one key, and a duplicate that waits for its answer, at one node, one crash' },
+    says: /was sent an answer of tenant/,
+  },
+  {
     bug: 'a cached answer outlives its record',
     patch: {
       file: 'src/engine/recent-replays.ts',
@@ -120,7 +126,7 @@ export const bugs = [
       to: 'return onTheWall < 0 ? 0 : forMs + keptAt',
     },
     caughtBy: { seeds: 20_000 },
-    says: /answered before that was durable/,
+    says: /answered before that was durable|something else than what is stored/,
   },
   {
     bug: 'an answer is cached before it is durable',
@@ -262,8 +268,18 @@ export const bugs = [
       to: 'now',
     },
     caughtBy: {
-      case: 'a call that lands after its line broke against the reconciler, on a database whose clock jumps',
+      case: 'a call that lands after its line broke against the reconciler, where one clock jumps',
     },
+    says: /second transfer/,
+  },
+  {
+    bug: '“not landed” is believed by the clock of the process alone',
+    patch: {
+      file: 'src/engine/reconciling.ts',
+      from: 'Math.min(now, context.clock.now())',
+      to: 'context.clock.now()',
+    },
+    caughtBy: { case: 'a call that lands after its line broke against the reconciler, where one clock jumps' },
     says: /second transfer/,
   },
   {
@@ -273,7 +289,7 @@ export const bugs = [
       from: 'Math.min(at, context.clock.now()) >= from',
       to: 'at > 0 && from > 0',
     },
-    caughtBy: { seeds: 3_000 },
+    caughtBy: { case: 'a call that lands after its line broke against an operator who looks too early, and a retry' },
     says: /second (letter|transfer)/,
   },
   {
@@ -346,6 +362,26 @@ export const bugs = [
     },
     caughtBy: { case: 'the reaper against a record whose effect is open, one crash' },
     says: /expired although it has effects to carry out/,
+  },
+  {
+    bug: 'the reaper buries what is under way',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: '  if (!isExpired(current, now)) return undefined\n  if (nextState',
+      to: "  if (current.state === 'in_progress') return changedRecord(current, { state: 'expired', expiresAt: now })\n  if (!isExpired(current, now)) return undefined\n  if (nextState",
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /expired while it was under way/,
+  },
+  {
+    bug: 'whoever has taken a key says that it is under way',
+    patch: {
+      file: 'src/engine/executing.ts',
+      from: 'return runClaimed(context, guarded, verdict, askedAt)',
+      to: "return refusal(new HapaxError('idempotency_key_in_progress'))",
+    },
+    caughtBy: { case: 'two requests, one crash, one ambiguous commit' },
+    says: /took its key, did nothing/,
   },
   {
     bug: 'half-done work expires',
@@ -599,5 +635,27 @@ export const bugs = [
     },
     caughtBy: { case: 'three requests with two keys in group commits, one crash' },
     says: /asked for blindly/,
+  },
+  {
+    bug: 'what is declined keeps its rows',
+    patch: {
+      file: 'src/engine/single.ts',
+      from: "answer.status < 400 ? ('keep' as const) : ('undo' as const)",
+      to: "'keep' as 'keep' | 'undo'",
+    },
+    caughtBy: {
+      case: 'two requests as one transaction each, which is declined when it has written, one crash, one ambiguous commit',
+    },
+    says: /there is a shipment for .*answered with 402/,
+  },
+  {
+    bug: 'the type of an answer is not kept',
+    patch: {
+      file: 'src/http/kept-headers.ts',
+      from: "  'content-type',\n  'content-encoding',",
+      to: "  'content-encoding',",
+    },
+    caughtBy: { case: 'two requests, one crash, one ambiguous commit' },
+    says: /something else than what is stored/,
   },
 ]

@@ -1,5 +1,6 @@
 import type { Ports } from './world/port-call.js'
 import type { Process } from './world/process.js'
+import type { Task } from './world/task.js'
 
 /** One thing that the provider did, as its own ledger has it. */
 export interface Act {
@@ -44,6 +45,12 @@ export class Declined extends Error {
   override readonly name = 'Declined'
 }
 
+interface Surroundings extends Ports {
+  readonly time: number
+  /** On whose behalf it is asked. */
+  readonly task: Task | undefined
+}
+
 /** Somebody outside who does things, with a ledger that is always right. */
 export class Provider {
   readonly ledger: Act[] = []
@@ -51,15 +58,17 @@ export class Provider {
   readonly asks: Ask[] = []
   /** Called with each act: it may send a webhook. */
   onAct: (act: Act) => void = () => {}
-  readonly #ports: Ports & { readonly time: number }
+  readonly #ports: Surroundings
 
-  constructor(ports: Ports & { readonly time: number }) {
+  constructor(ports: Surroundings) {
     this.#ports = ports
   }
 
   act(process: Process, asked: Asked): Promise<{ readonly id: string }> {
     const { service, key, subject, timeoutMs } = asked
     if (process.isAlive) this.asks.push({ service, key, subject })
+    const { task } = this.#ports
+    if (task !== undefined) task.asks++
     return this.#ports.call({
       process,
       port: 'provider',

@@ -100,6 +100,8 @@ function lengthOf(chance: number): Length {
   return chance < 0.06 ? days : minutes
 }
 
+const mayDecline: ReadonlySet<Program> = new Set<Program>(['rides', 'sales'])
+
 function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
   const upTo = (most: number) => Math.floor(fraction() * (most + 1))
   /** Small numbers are as interesting as large ones, and much quicker. */
@@ -125,7 +127,7 @@ function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
     const key = `k${1 + upTo(keys - 1)}`
     const program = kinds.get(`${tenant} ${key}`) ?? oneOf(length.programs)
     kinds.set(`${tenant} ${key}`, program)
-    const amount = fraction() < 0.1 ? 2 : program === 'rides' && key === 'k2' ? -1 : 1
+    const amount = fraction() < 0.1 ? 2 : mayDecline.has(program) && key === 'k2' ? -1 : 1
     const keyless = fraction() < 0.05 ? ({ isKeyless: true } as const) : {}
     const order: Order = { tenant, key, amount, item: itemOf(key), ...keyless }
     return {
@@ -145,6 +147,7 @@ function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
     deliveries: rarely(2),
     operators: isLarge ? upTo(1) : rarely(1),
     ...(lanes !== undefined && { lanes }),
+    ...(fraction() < 0.15 && { concurrency: 'wait' as const }),
     pauses: fraction() < 0.05 ? [oneOf([60_000, hour, 25 * hour])] : [],
     faults: {
       breaks: mostly(4),

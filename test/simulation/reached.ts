@@ -10,6 +10,7 @@ import type { Change } from './invariants/row-changes.js'
  */
 export const features = [
   'a replay',
+  'an answer that was waited for',
   'a statement for several requests',
   'two statements for several requests at once',
   'a key that was claimed again',

@@ -35,6 +35,8 @@ export interface Scenario {
    * is one, few requests are enough for some of them to wait for each other.
    */
   readonly lanes?: 1 | 2
+  /** What a duplicate gets while the first still runs at its node. Default `'reject'`. */
+  readonly concurrency?: 'reject' | 'wait'
   readonly faults: Budget
 }
 

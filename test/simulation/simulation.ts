@@ -9,7 +9,7 @@ import { recovery } from './recovery.js'
 import type { Scenario, Simulation } from './scenario.js'
 import type { Chooser } from './world/choices.js'
 import { faultsOf } from './world/faults.js'
-import { newProcess, remembered } from './world/process.js'
+import { newProcess } from './world/process.js'
 import { newTask } from './world/task.js'
 import { World } from './world/world.js'
 
@@ -35,8 +35,8 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     },
   })
   const provider = new Provider(world)
-  const { requests, lanes } = scenario
-  const statements = lanes === undefined ? 'own' : 'shared'
+  const { requests, lanes, concurrency = 'reject' } = scenario
+  const work = lanes === undefined && concurrency === 'reject' ? 'own' : 'shared'
   const reached = new Reached()
   const noted = () => (isRecovering ? undefined : reached)
   const checks = invariants({
@@ -45,7 +45,8 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     provider,
     heard,
     requests,
-    statements,
+    work,
+    duplicates: concurrency,
     reached: noted,
   })
   const programs = [...new Set(scenario.requests.map(({ program }) => program))]
@@ -57,7 +58,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     if (known?.process.isAlive) return known
     lives++
     const name = known === undefined ? `node ${index + 1}` : `node ${index + 1}, started as number ${lives}`
-    const started = startNode(name, { world, database, provider, programs, lanes, reached: noted })
+    const started = startNode(name, { world, database, provider, programs, lanes, concurrency, reached: noted })
     nodes.set(index, started)
     return started
   }
@@ -71,30 +72,27 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
       world.task = newTask(world.steps)
       begin()
     }
-    const ask = () => void world.call({ process: outside, port: 'agenda', words: () => words, happen })
+    const ask = () => world.send({ process: outside, port: 'agenda', words: () => words, happen })
     if (afterMs === 0) ask()
     else later.set(afterMs, [...(later.get(afterMs) ?? []), ask])
   }
 
-  /** The node of that number, which is told that something of this name begins there. */
-  function begins(index: number, words: string): SimulatedNode {
+  /** Something of this name begins at the node of that number. */
+  function begins(index: number, words: string, begin: (node: SimulatedNode) => unknown): void {
     const found = node(index)
-    if (memory === 'remembers') found.process.told = remembered(found.process.told, world.time, words)
-    return found
+    world.arrives(found.process, words, () => void begin(found))
   }
 
   function deliver(act: Act): void {
-    const { webhooks } = begins(0, act.id)
     const delivery = { headers: { 'event-id': act.id }, body: Buffer.from(JSON.stringify(act)) }
-    void webhooks().receive(delivery)
+    begins(0, act.id, ({ webhooks }) => webhooks().receive(delivery))
   }
 
   /**
    * What is in the ledger has landed. What is not there has not, as far as anybody can see now. That he says it while the clock of
    * the database jumps ahead is a limit, which the page of what can be relied on names: so he does not where it may.
    */
-  function testify(): void {
-    const { hapax } = begins(0, 'testify')
+  function testify({ hapax }: SimulatedNode): void {
     const seen = new Map(provider.ledger.map(({ key, id }) => [key, id]))
     const calls = [...database.calls()].map(({ key }) => key)
     const effects = [...database.effects()].map(({ downstreamKey }) => downstreamKey)
@@ -124,15 +122,16 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     else sometime(`client ${index + 1} comes`, send, asking.afterMs)
   }
   for (const { worker, node: index, afterMs } of scenario.passes ?? []) {
-    const pass = () =>
-      begins(index, worker)
+    const make = (node: SimulatedNode) =>
+      node
         .worker(worker)
         ?.runOnce()
         .catch(() => undefined)
+    const pass = () => begins(index, worker, make)
     sometime(`the ${worker} of node ${index + 1} makes a pass`, pass, afterMs)
   }
   for (let count = 0; count < (scenario.operators ?? 0); count++)
-    sometime('an operator looks', testify, scenario.operatorsAfterMs)
+    sometime('an operator looks', () => begins(0, 'testify', testify), scenario.operatorsAfterMs)
   for (const ms of scenario.pauses ?? []) sometime(`${ms / 1_000} s pass`, () => world.pass(ms))
   for (const [afterMs, asks] of later)
     world.clockOf(outside).after(afterMs, () => {

@@ -4,5 +4,10 @@ class Violation extends Error {
 }
 
 export function demand(isKept: boolean, broken: () => string): asserts isKept {
-  if (!isKept) throw new Violation(broken())
+  if (!isKept) violated(broken())
+}
+
+/** For what is asked at every step: whoever asks makes no words before they are needed. */
+export function violated(words: string): never {
+  throw new Violation(words)
 }

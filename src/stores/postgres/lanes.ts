@@ -62,7 +62,7 @@ export function lanes<Operation, Result>(
       })
       // A statement that waits for somebody else's lock must not hold up those who do not.
       const cancel = clock.after(postgresBounds.laneMs, leave)
-      void run(batch).finally(() => {
+      void run(batch).then(() => {
         cancel()
         leave()
         // The place may have been given away long ago, and this batch may have left something for the next one.
@@ -79,9 +79,12 @@ export function lanes<Operation, Result>(
     for (const { reject } of impatient) reject(tooBusy(`no turn came within ${patienceMs} ms`))
   }
 
-  async function run(batch: readonly Waiting<Operation, Result>[]): Promise<void> {
-    const [only, ...others] = batch
-    if (only !== undefined && others.length === 0) return runAlone(only)
+  function run(batch: readonly Waiting<Operation, Result>[]): Promise<void> {
+    const [only, another] = batch
+    return only !== undefined && another === undefined ? runAlone(only) : runTogether(batch)
+  }
+
+  async function runTogether(batch: readonly Waiting<Operation, Result>[]): Promise<void> {
     try {
       const outcomes = await together(batch.map(({ operation }) => operation))
       const again = batch.filter((_, index) => outcomes[index]?.kind === 'again')

@@ -119,7 +119,7 @@ export function postgresSteps(records: Omit<RecordTable, 'lock'>): Steps {
       const deleted = await records.forget(bounded)
       return { buried: await records.bury(bounded), deleted }
     },
-    find: async (name) => (await records.find(name))?.record,
+    find: (name) => records.find(name).then((found) => found?.record),
     list: async (query) => records.list({ ...query, limit: boundedLimit(query.limit, limits.page) }),
     tenants: async (query) => records.tenants({ ...query, limit: boundedLimit(query.limit, limits.page) }),
     usage: async (tenant, atMost) => records.usage(tenant, boundedLimit(atMost, limits.countedKeys)),

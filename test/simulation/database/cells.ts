@@ -29,9 +29,8 @@ export interface Transaction {
   readonly statements: (WaitsFor | undefined)[]
   /** How many of them have run. */
   done: number
-  /** Ends when the line broke. */
-  readonly lost: Promise<never>
-  lose(error: unknown): void
+  /** Called when its line broke. */
+  lose: (error: unknown) => void
   onEnd(): void
 }
 

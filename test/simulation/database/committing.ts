@@ -38,7 +38,7 @@ export function inOneTransaction<T>(
   const connections = {
     async transaction<S>(body: (session: Session<SimulatedTx>) => Promise<S>): Promise<S> {
       try {
-        const value = await Promise.race([body(session), transaction.lost])
+        const value = await whileOnLine(transaction, () => body(session))
         await committed(line, transaction, subject, last)
         return value
       } finally {
@@ -47,6 +47,14 @@ export function inOneTransaction<T>(
     },
   }
   return inOneCommit(connections, ({ said, undoable }) => run({ transaction, said, undoable, lastly }))
+}
+
+/** Whoever waits for it hears at once when the line breaks. */
+function whileOnLine<T>(transaction: Transaction, work: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    transaction.lose = reject
+    work().then(resolve, reject)
+  })
 }
 
 export function committed(

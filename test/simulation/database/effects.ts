@@ -27,10 +27,10 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
     fencedOnEffect(line, claim, undefined, one(claim.id, to))
   const changes = async (words: () => string, deed: Deed<StoredEffect | undefined>) =>
     (await line.ask(words, deed)) !== undefined
-  const many = async (words: () => string, deeds: readonly Deed<StoredEffect | undefined>[]) =>
+  const many = (words: () => string, deeds: readonly Deed<StoredEffect | undefined>[]) =>
     line.ask(words, together(deeds))
-  const given = async (words: () => string, run: () => readonly StoredEffect[]) =>
-    (await line.ask(words, { run })).map(copyOfEffect)
+  const given = (words: () => string, run: () => readonly StoredEffect[]) =>
+    line.ask(words, { run }).then((all) => all.map(copyOfEffect))
   const found = async (words: () => string, run: () => StoredEffect | undefined) => {
     const effect = await line.ask(words, { run }, 'read')
     return effect && copyOfEffect(effect)

@@ -4,7 +4,7 @@ import type { Process } from '../world/process.js'
 import { canonical } from './canonical.js'
 import type { Transaction, WaitsFor } from './cells.js'
 import type { SimulatedDatabase } from './database.js'
-import { brokenLine, isServerError, serverError } from './server-error.js'
+import { brokenLine, serverError } from './server-error.js'
 import { dropAdrift, failed, isDeadlock, newTransaction, rollBack } from './transaction.js'
 
 /** What a statement does: it waits while somebody is in its way, and then runs in one instant. */
@@ -27,9 +27,6 @@ export interface Line {
   begin(): Transaction
 }
 
-/** What came of a statement: a refusal is an answer, too. */
-type Outcome<T> = { readonly kind: 'done'; readonly value: T } | { readonly kind: 'refused'; readonly error: Error }
-
 export function lineOf(database: SimulatedDatabase, ports: Ports, process: Process): Line {
   const open = new Set<Transaction>()
   process.onCrash.push(() => {
@@ -38,17 +35,11 @@ export function lineOf(database: SimulatedDatabase, ports: Ports, process: Proce
   return {
     database,
     now: () => ports.now(),
-    async ask(words, statement, kind) {
-      try {
-        return given(await ports.call(new LoneStatement(process, words, statement, kind === 'read')))
-      } catch (error) {
-        throw storeError(error)
-      }
-    },
-    async say(transaction, words, statement, kind) {
-      if (transaction.stage === 'over') throw endedTransaction()
+    ask: (words, statement, kind) => ports.call(new LoneStatement(process, words, statement, kind === 'read')),
+    say(transaction, words, statement, kind) {
+      if (transaction.stage === 'over') return Promise.reject(endedTransaction())
       const Kind = kind === 'commit' ? CommitStatement : TransactionStatement
-      return given(await ports.call(new Kind(process, words, statement, transaction)))
+      return ports.call(new Kind(process, words, statement, transaction))
     },
     begin() {
       const transaction = newTransaction(database.newTransactionId(process.name), () => open.delete(transaction))
@@ -75,13 +66,13 @@ abstract class SentStatement<T> {
     return `${this.process.name} ${this.#words()}`
   }
 
-  digest(outcome: Outcome<T>): string {
-    return canonical(outcome)
+  digest(value: T): string {
+    return canonical(value)
   }
 }
 
-/** One that is a transaction by itself. */
-class LoneStatement<T> extends SentStatement<T> implements PortCall<Outcome<T>> {
+/** One that is a transaction by itself. Whoever sent it is told what became of it as the store tells it. */
+class LoneStatement<T> extends SentStatement<T> implements PortCall<T> {
   readonly isTraceless: boolean
 
   constructor(process: Process, words: Words, statement: Statement<T>, isTraceless: boolean) {
@@ -93,28 +84,33 @@ class LoneStatement<T> extends SentStatement<T> implements PortCall<Outcome<T>> 
     return this.statement.waitsFor?.() === undefined
   }
 
-  happen(): Outcome<T> {
-    return this.isReady() ? ran(this.statement) : refused(serverError('40P01'))
+  happen(): T {
+    if (!this.isReady()) throw storeError(serverError('40P01'))
+    try {
+      return this.statement.run()
+    } catch (error) {
+      throw storeError(error)
+    }
   }
 
   broken(): Error {
-    return brokenLine()
+    return storeError(brokenLine())
   }
 
   adrift(): Error {
-    return brokenLine()
+    return storeError(brokenLine())
   }
 
   isCancellable(): boolean {
     return true
   }
 
-  cancel(): Outcome<T> {
-    return refused(serverError('57014'))
+  cancel(): never {
+    throw storeError(serverError('57014'))
   }
 }
 
-class TransactionStatement<T> extends SentStatement<T> implements PortCall<Outcome<T>> {
+class TransactionStatement<T> extends SentStatement<T> implements PortCall<T> {
   readonly isTraceless: boolean = true
   readonly transaction: Transaction
   /** Its place among those of its transaction. */
@@ -133,16 +129,19 @@ class TransactionStatement<T> extends SentStatement<T> implements PortCall<Outco
     return blocker === undefined || (blocker !== transaction && isDeadlock(transaction, blocker))
   }
 
-  happen(): Outcome<T> {
-    const outcome = said(this.transaction, this.statement)
-    if (outcome.kind === 'refused' && this.transaction.isAdrift) dropAdrift(this.transaction)
-    return outcome
+  happen(): T {
+    try {
+      return said(this.transaction, this.statement)
+    } catch (error) {
+      if (this.transaction.isAdrift) dropAdrift(this.transaction)
+      throw error
+    }
   }
 
   broken(): Error {
     const error = brokenLine()
     rollBack(this.transaction)
-    this.transaction.lose(error)
+    this.transaction.lose(storeError(error))
     return error
   }
 
@@ -150,10 +149,10 @@ class TransactionStatement<T> extends SentStatement<T> implements PortCall<Outco
     return this.transaction.stage !== 'over' && this.transaction.done === this.#turn
   }
 
-  cancel(): Outcome<T> {
+  cancel(): never {
     this.transaction.done++
     failed(this.transaction)
-    return refused(serverError('57014'))
+    throw serverError('57014')
   }
 }
 
@@ -165,36 +164,21 @@ class CommitStatement<T> extends TransactionStatement<T> {
     const error = brokenLine()
     this.transaction.isAdrift = true
     this.transaction.onEnd()
-    this.transaction.lose(error)
+    this.transaction.lose(storeError(error))
     return error
   }
 }
 
 /** A late statement of a transaction that is over does nothing. */
-function said<T>(transaction: Transaction, statement: Statement<T>): Outcome<T> {
-  if (transaction.stage === 'over') return refused(endedTransaction())
+function said<T>(transaction: Transaction, statement: Statement<T>): T {
+  if (transaction.stage === 'over') throw endedTransaction()
   transaction.done++
-  if (transaction.isFailed) return refused(serverError('25P02'))
-  const outcome = statement.waitsFor?.() === undefined ? ran(statement) : refused(serverError('40P01'))
-  if (outcome.kind === 'refused') failed(transaction)
-  return outcome
-}
-
-function ran<T>({ run }: Statement<T>): Outcome<T> {
+  if (transaction.isFailed) throw serverError('25P02')
   try {
-    return { kind: 'done', value: run() }
+    if (statement.waitsFor?.() !== undefined) throw serverError('40P01')
+    return statement.run()
   } catch (error) {
-    // Whatever else is thrown is a fault of the simulation, and comes out where it happened.
-    if (isServerError(error)) return refused(error)
+    failed(transaction)
     throw error
   }
-}
-
-function refused(error: Error): { readonly kind: 'refused'; readonly error: Error } {
-  return { kind: 'refused', error }
-}
-
-function given<T>(outcome: Outcome<T>): T {
-  if (outcome.kind === 'refused') throw outcome.error
-  return outcome.value
 }

@@ -15,9 +15,9 @@ export function simulatedRecordTable(line: Line): Omit<RecordTable, 'lock' | 'cr
   return {
     insert: (reservation) => line.ask(() => `reserves ${named(reservation)}`, deeds.insert(reservation)),
     find: (name) => line.ask(() => `reads ${named(name)}`, deeds.find(name), 'read'),
-    async write(found, next, call) {
+    write(found, next, call) {
       const writing = deeds.write(found, () => next, call)
-      return writtenIn(await line.ask(() => `writes ${named(next)} as ${next.state}`, writing))
+      return line.ask(() => `writes ${named(next)} as ${next.state}`, writing).then(writtenIn)
     },
     remove: (found) => line.ask(() => `forgets ${named(found.record)}`, deeds.remove(found)),
     renew: async (claim, leaseMs) =>

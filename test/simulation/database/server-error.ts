@@ -15,7 +15,3 @@ const says = {
 export function brokenLine(): Error {
   return Object.assign(new Error('The line broke.'), { code: 'ECONNRESET' })
 }
-
-export function isServerError(error: unknown): error is Error {
-  return error instanceof Error && 'severity' in error
-}

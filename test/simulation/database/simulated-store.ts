@@ -2,7 +2,7 @@ import type { CallStore } from '../../../src/engine/call-store.js'
 import { copyOfRecord } from '../../../src/engine/copies.js'
 import type { EffectStore } from '../../../src/engine/effect-store.js'
 import type { InboxStore } from '../../../src/engine/inbox-store.js'
-import type { RecordName } from '../../../src/engine/record.js'
+import type { RecordName, StoredRecord } from '../../../src/engine/record.js'
 import type { DatabaseStore, Store } from '../../../src/engine/store.js'
 import { type BatchingOptions, batchingTable } from '../../../src/stores/postgres/batching-table.js'
 import { postgresSteps } from '../../../src/stores/postgres/steps.js'
@@ -58,7 +58,7 @@ export function simulatedStore(
     grade: 'transactional',
     async open() {},
     async close() {},
-    reserve: async (reservation) => copyOfVerdict(await steps.reserve(ownReservation(reservation))),
+    reserve: (reservation) => steps.reserve(ownReservation(reservation)).then(copyOfVerdict),
     renew: steps.renew,
     checkpoint: (claim, step) => steps.checkpoint(claim, withOwnProgress(step)),
     complete: (claim, completion) => steps.complete(claim, ownCompletion(completion)),
@@ -71,10 +71,7 @@ export function simulatedStore(
     doubts: async (query) => (await steps.doubts(query)).map(copyOfRecord),
     postpone: (name, plan) => steps.postpone(nameOf(name), plan),
     reap: steps.reap,
-    async find(name) {
-      const record = await steps.find(name)
-      return record && copyOfRecord(record)
-    },
+    find: (name) => steps.find(name).then(copyOfFound),
     async list(query) {
       const { records, next } = await steps.list(query)
       return { records: records.map(copyOfRecord), next }
@@ -95,6 +92,10 @@ export function simulatedStore(
       }
     },
   }
+}
+
+function copyOfFound(record: StoredRecord | undefined): StoredRecord | undefined {
+  return record && copyOfRecord(record)
 }
 
 /** Whoever says what became of a record holds no claim on it, even if he names it by one. */

@@ -2,11 +2,6 @@ import type { Cell, Table, Transaction } from './cells.js'
 import { durable } from './durable.js'
 
 export function newTransaction(id: string, onEnd: () => void): Transaction {
-  let lose: Transaction['lose'] = () => undefined
-  const lost = new Promise<never>((_, reject) => {
-    lose = reject
-  })
-  lost.catch(() => undefined)
   return {
     id,
     stage: 'open',
@@ -16,8 +11,7 @@ export function newTransaction(id: string, onEnd: () => void): Transaction {
     savepoint: 0,
     statements: [],
     done: 0,
-    lost,
-    lose,
+    lose: () => undefined,
     onEnd,
   }
 }

@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Order } from '../application.js'
-import { type Replied, type Sent, type Told, textOf } from '../client.js'
+import { linesOf, type Replied, type Sent, type Told, textOf } from '../client.js'
 import { demand } from '../violation.js'
 import type { Task } from '../world/task.js'
 
@@ -22,9 +22,9 @@ function judgeWhose(order: Order, { body }: Sent, name: string): void {
 }
 
 /** Whether this is the answer that the record holds. */
-export function holds({ answer }: StoredRecord, { status, body, location }: Sent): boolean {
+export function holds({ answer }: StoredRecord, { status, body, lines }: Sent): boolean {
   if (answer?.kind !== 'kept' || answer.status !== status || textOf(answer.body) !== body) return false
-  return answer.headers.find(([name]) => name === 'location')?.[1] === location
+  return linesOf(answer.headers) === lines
 }
 
 /**
@@ -39,10 +39,11 @@ export function judgeMinted({ claims }: Task, { tenant, key, isKeyless }: Order,
 
 /**
  * To its clients a key is a register that is written once: every two answers are the same, whoever asks after one was heard
- * gets it, or no answer now, never a conflict and never a mismatch; and nobody gets an answer from before the last one. It was
- * heard after the first `earlier` of them.
+ * gets it, or no answer now, never a conflict and never a mismatch; and nobody gets an answer from before the last one. Only where
+ * duplicates wait, one that waits for another at its node is told that this one is under way when its own time is over, whatever
+ * is stored by then. It was heard after the first `earlier` of them.
  */
-export function judgeHeard(told: Told, heard: readonly Told[], earlier: number): void {
+export function judgeHeard(told: Told, heard: readonly Told[], earlier: number, duplicates: 'reject' | 'wait'): void {
   const { reply, order } = told
   if (reply === 'lost') return
   const name = `${order.tenant}/${order.key}`
@@ -55,8 +56,10 @@ export function judgeHeard(told: Told, heard: readonly Told[], earlier: number):
       demand(reply.epoch >= before.reply.epoch, () => `${name} got an answer from before the last one`)
     if (reply.epoch !== before.reply.epoch) continue
     if (isAnswer(reply.status)) demand(isSame(before.reply, reply), () => `${name} got two different answers`)
-    else if (isAfter && before.order.amount === order.amount)
-      demand(reply.status !== 409 && reply.status !== 422, () => `${name} had an answer, and then a ${reply.status}`)
+    else if (isAfter && before.order.amount === order.amount) {
+      const isContradicted = reply.status === 422 || (reply.status === 409 && duplicates === 'reject')
+      demand(!isContradicted, () => `${name} had an answer, and then a ${reply.status}`)
+    }
   }
 }
 
@@ -68,7 +71,7 @@ export function judgeMismatch({ order, reply }: Told, requests: readonly { reado
 }
 
 function isSame(one: Sent, other: Sent): boolean {
-  return one.status === other.status && one.body === other.body && one.location === other.location
+  return one.status === other.status && one.body === other.body && one.lines === other.lines
 }
 
 export function isAnswer(status: number): boolean {

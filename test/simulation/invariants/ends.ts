@@ -19,20 +19,19 @@ export interface World {
   hasRow(table: string, id: string): boolean
 }
 
-/** At the end everything that was answered has happened, and nothing that was not. */
+/** At the end everything that was answered has happened, once. */
 export function judgeEnd(program: Program, record: StoredRecord, { ledger, hasRow }: World): void {
   const subject = subjectOf({ tenant: record.scope, key: record.key }, record.generation)
   const { acts, rows } = results[program]
-  const isDone = record.answer?.kind === 'kept' && record.answer.status === 201
   const times = (service: string) => ledger.filter((act) => act.service === service && act.subject === subject).length
   // Of what nobody knows nothing is demanded, nor of what nobody remembers.
-  if (record.state === 'unknown' || record.state === 'expired') return
+  if (record.answer?.kind !== 'kept' || record.answer.status !== 201) return
   for (const service of acts) {
     const count = times(service)
-    demand(count === (isDone ? 1 : 0), () => `${subject} is ${stateOf(record)}, and there are ${count} of ${service}`)
+    demand(count === 1, () => `${subject} was answered, and there are ${count} of ${service}`)
   }
   for (const table of rows)
-    if (isDone) demand(hasRow(table, subject), () => `${subject} was answered, and its row of ${table} is missing`)
+    demand(hasRow(table, subject), () => `${subject} was answered, and its row of ${table} is missing`)
 }
 
 /** Something that happened for good: what a provider did, or a row of the application. */
@@ -44,13 +43,14 @@ export interface Happened {
 /** Rows of the first phase of an operation stand, whatever it is answered with. */
 const firstRows: ReadonlySet<string> = new Set(['rides'])
 
-/** Whatever happened, happened for a record, and is what its answer says. An earlier generation has ended before. */
+/** Nothing else has: whatever happened, happened for a record, and is what its answer says. */
 export function judgeHappened({ what, subject }: Happened, recordOf: (name: string) => StoredRecord | undefined): void {
   const at = subject.lastIndexOf('#')
   const record = recordOf(subject.slice(0, at))
   const generation = Number(subject.slice(at + 1))
   demand(record !== undefined, () => `there is a ${what} for ${subject}, and no record`)
   demand(generation <= record.generation, () => `there is a ${what} for ${subject}, which has never begun`)
+  // An earlier generation has ended before; and of what nobody knows or remembers nothing is demanded.
   if (generation < record.generation || record.state === 'unknown' || record.state === 'expired') return
   const { acts, rows } = results[record.operation as Program]
   demand(acts.includes(what) || rows.includes(what), () => `there is a ${what} for ${subject}, a ${record.operation}`)

@@ -102,9 +102,13 @@ function judgeReuse(before: StoredRecord, after: StoredRecord, known: Circumstan
 }
 
 /** Only what is over may expire. */
-function judgeBurial(before: StoredRecord, { now, openEffects }: Circumstances, name: string): void {
-  // A key that was given back is the tombstone that it was before.
-  if (before.state === 'in_progress') return
+function judgeBurial(before: StoredRecord, { now, openEffects, isHolders }: Circumstances, name: string): void {
+  if (before.state === 'in_progress') {
+    // A key that its holder gives back is the tombstone that it was before.
+    const isGivenBack = before.generation > 1 && before.recoveryPoint === 'started' && !before.isBegun && isHolders()
+    demand(isGivenBack, () => `${name} expired while it was under way`)
+    return
+  }
   demand(before.expiresAt !== undefined && before.expiresAt <= now, () => `${name} expired before its time`)
   demand(openEffects() === 0, () => `${name} expired although it has effects to carry out`)
   const isOver = before.state === 'completed' || (before.recoveryPoint === 'started' && !before.isBegun)

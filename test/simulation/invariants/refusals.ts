@@ -1,5 +1,5 @@
 import type { Sent } from '../client.js'
-import { demand } from '../violation.js'
+import { demand, violated } from '../violation.js'
 import type { Task } from '../world/task.js'
 import type { RecordChange } from './records.js'
 
@@ -56,12 +56,17 @@ function mayAnybody(before: RecordChange['before'], after: RecordChange['after']
 }
 
 /** A rejected request changes nothing. One that ran, and is told that it runs still or that nobody knows, was not rejected. */
-export function judgeRefusal(task: Task, { status, body }: Sent, name: string): void {
+export function judgeRefusal(task: Task, { status, body }: Sent, name: string, isUnharmed: boolean): void {
   if (status < 400 || status >= 500) return
   const { code } = JSON.parse(body) as { readonly code?: string }
   if (code === undefined) return
   const hasRun = task.claims > 0 && (code === 'idempotency_key_in_progress' || code === 'outcome_unknown')
-  if (hasRun) return
+  if (hasRun) {
+    // Beside the key that it took: a question to a provider, or a row.
+    const hasDone = task.asks > 0 || task.writes > 1
+    demand(hasDone || !isUnharmed, () => `${name} took its key, did nothing, and was refused with ${code}`)
+    return
+  }
   if (harmless.has(code)) task.refusedWith = code
   judgeRefused(task, name)
   if (code === 'outcome_unknown')
@@ -70,6 +75,6 @@ export function judgeRefusal(task: Task, { status, body }: Sent, name: string): 
 
 /** Also later, in the background, it changes nothing. */
 export function judgeRefused({ refusedWith, writes, excused }: Task, name: string): void {
-  if (refusedWith === undefined) return
-  demand(writes <= excused, () => `${name} was refused with ${refusedWith}, and changed ${writes - excused} rows`)
+  if (refusedWith === undefined || writes <= excused) return
+  violated(`${name} was refused with ${refusedWith}, and changed ${writes - excused} rows`)
 }

@@ -13,7 +13,8 @@ export type Fault =
   | 'late_reply'
   | 'freeze'
   | 'clock_jump'
-  | 'wall_jump'
+  | 'wall_back'
+  | 'wall_ahead'
   | 'haste'
 
 /** How often each kind of fault may still happen. */
@@ -30,7 +31,10 @@ export interface Budget {
   readonly lateness?: number
   /** A process is stopped for longer than its lease. */
   readonly freezes?: number
-  /** The database's clock jumps ahead by more than a lease, or that of a node goes back. */
+  /**
+   * The database's clock jumps ahead by more than a lease, or that of a node goes back or ahead. One at most: two that go ahead
+   * are a limit, which the page of what can be relied on names.
+   */
   readonly jumps?: number
   /** Time passes although something is ready to happen. */
   readonly haste?: number
@@ -48,7 +52,8 @@ const kindOf = {
   late_reply: 'lateness',
   freeze: 'freezes',
   clock_jump: 'jumps',
-  wall_jump: 'jumps',
+  wall_back: 'jumps',
+  wall_ahead: 'jumps',
   haste: 'haste',
 } as const satisfies Readonly<Record<Fault, keyof Budget | undefined>>
 
@@ -56,6 +61,8 @@ export interface Faults {
   /** What is left of each kind. */
   readonly left: Readonly<Required<Budget>>
   take(fault: Fault): void
+  /** Whether anything has gone wrong. */
+  areTaken(): boolean
   /** Whether anything may still go wrong. */
   areLeft(): boolean
   /** From here on everything goes well. */
@@ -65,6 +72,7 @@ export interface Faults {
 export function faultsOf(budget: Budget): Faults {
   const { breaks = 0, drifts = 0, cancels = 0, crashes = 0, lateness = 0, freezes = 0, jumps = 0, haste = 0 } = budget
   const left = { breaks, drifts, cancels, crashes, lateness, freezes, jumps, haste }
+  let areTaken = false
   let sum = breaks + drifts + cancels + crashes + lateness + freezes + jumps + haste
   return {
     left,
@@ -73,7 +81,9 @@ export function faultsOf(budget: Budget): Faults {
       if (kind === undefined) return
       left[kind]--
       sum--
+      areTaken = true
     },
+    areTaken: () => areTaken,
     areLeft: () => sum > 0,
     end() {
       sum = 0
@@ -102,7 +112,7 @@ export function faultsFor(call: PortCall<unknown>, faults: Faults, isFirst: bool
     if (crashes > 0 && !isTraceless) ways.push('crash_after')
     if (crashes > 0 && mayDrift) ways.push('crash_meanwhile')
     if (freezes > 0) ways.push('freeze')
-    if (jumps > 0) ways.push('wall_jump')
+    if (jumps > 0) ways.push('wall_back', 'wall_ahead')
   }
   if (jumps > 0 && port === 'store') ways.push('clock_jump')
   return ways
@@ -137,8 +147,10 @@ export function words(call: Pick<PortCall<unknown>, 'words' | 'process'>, fault:
       return `${usual}: it happens, and ${name} is stopped for a minute`
     case 'clock_jump':
       return `${usual}: the clock of the database jumps by a minute`
-    case 'wall_jump':
+    case 'wall_back':
       return `${usual}: the clock of ${name} goes back by ten minutes`
+    case 'wall_ahead':
+      return `${usual}: the clock of ${name} goes ahead by ten minutes`
     case 'haste':
       return 'time passes'
   }

@@ -38,3 +38,19 @@ export interface Ports {
   now(): number
   call<T>(call: PortCall<T>): Promise<T>
 }
+
+/** Lets it happen, and tells at once: a refusal is an answer, too. */
+export function happens(
+  call: Pick<PortCall<unknown>, 'happen'>,
+  resolve: (value: unknown) => void,
+  reject: (error: unknown) => void,
+): void {
+  let value: unknown
+  try {
+    value = call.happen()
+  } catch (error) {
+    reject(error)
+    return
+  }
+  resolve(value)
+}

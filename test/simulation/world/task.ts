@@ -9,6 +9,8 @@ export interface Task {
   writes: number
   /** Of these, what landed when nobody waited for it any more, and what gave that back. */
   excused: number
+  /** How often it asked a provider for something. */
+  asks: number
   /** How often it took a key. */
   claims: number
   /** What it changed of records that nobody but their holder may change. */
@@ -18,5 +20,5 @@ export interface Task {
 }
 
 export function newTask(begunAfter: number): Task {
-  return { begunAfter, writes: 0, excused: 0, claims: 0, strayChanges: 0, refusedWith: undefined }
+  return { begunAfter, writes: 0, excused: 0, asks: 0, claims: 0, strayChanges: 0, refusedWith: undefined }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../src/kernel/clock.js'
 import { type Chooser, usual } from './choices.js'
 import { type Fault, type Faults, faultsFor, words } from './faults.js'
-import type { PortCall, Ports } from './port-call.js'
+import { happens, type PortCall, type Ports } from './port-call.js'
 import { newProcess, type Process, remembered, stateOf, wordsOf } from './process.js'
 import type { Task } from './task.js'
 import { type Timer, timers } from './timers.js'
@@ -75,10 +75,13 @@ export class World implements Ports {
   }
 
   call<T>(call: PortCall<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      // What a dead process still does is nowhere.
-      if (call.process.isAlive) this.#add(call as PortCall<unknown>, resolve as Pending['resolve'], reject, this.task)
-    })
+    return new Promise((resolve, reject) => this.send(call, resolve as Pending['resolve'], reject))
+  }
+
+  /** The same for whoever waits for no promise. */
+  send<T>(call: PortCall<T>, resolve: Pending['resolve'] = nobody, reject: Pending['reject'] = nobody): void {
+    // What a dead process still does is nowhere.
+    if (call.process.isAlive) this.#add(call as PortCall<unknown>, resolve, reject, this.task)
   }
 
   /** The clock of one process. */
@@ -158,6 +161,24 @@ export class World implements Ports {
     this.#options.faults.end()
     this.#chooser = usual
     this.#isCalm = this.#options.remembers !== true
+  }
+
+  /** Something arrives at a process, and begins there: one that is stopped takes it when it goes on. */
+  arrives(process: Process, words: string, begin: () => void): void {
+    const taken = () => {
+      if (this.remembers) process.told = remembered(process.told, this.time, words)
+      begin()
+    }
+    if (process.frozenUntil <= this.time) taken()
+    else {
+      if (this.remembers) process.owed = remembered(process.owed, this.time, words)
+      this.#timers.add({ at: process.frozenUntil, process, callback: taken, isWeak: false, task: this.task })
+    }
+  }
+
+  /** Whether everything has gone well so far. */
+  get isUnharmed(): boolean {
+    return !this.#options.faults.areTaken()
   }
 
   /** Nothing happens for so long. What was due meanwhile is due now. */
@@ -246,8 +267,12 @@ export class World implements Ports {
         this.databaseJumpMs += longMs
         tell()
         break
-      case 'wall_jump':
+      case 'wall_back':
         process.wallOffsetMs -= 10 * longMs
+        tell()
+        break
+      case 'wall_ahead':
+        process.wallOffsetMs += 10 * longMs
         tell()
         break
       case 'haste':
@@ -262,7 +287,8 @@ export class World implements Ports {
 
   /** What can happen now. Where every schedule is run, nobody waits for another order of what has none. */
   #ready(): readonly Pending[] {
-    const ready = this.#pending.filter(isReady)
+    // Nearly always all can: then no list is made of them.
+    const ready = this.#pending.every(isReady) ? this.#pending : this.#pending.filter(isReady)
     const urgent = this.#options.remembers ? ready.find(({ call }) => call.isUrgent) : undefined
     return urgent === undefined ? ready : [urgent]
   }
@@ -340,18 +366,6 @@ function happened(
   } catch (error) {
     return { tell: () => reject(error), learned: () => `${call.words()}: ${wordsOf(error)}` }
   }
-}
-
-/** Lets it happen, and tells at once. */
-function happens(call: PortCall<unknown>, resolve: Pending['resolve'], reject: Pending['reject']): void {
-  let value: unknown
-  try {
-    value = call.happen()
-  } catch (error) {
-    reject(error)
-    return
-  }
-  resolve(value)
 }
 
 function isReady({ call, mayWait }: Pending): boolean {
