@@ -1,6 +1,7 @@
 import { type PostgresStore, type PostgresStoreOptions, postgresStore } from 'hapax/postgres'
-import pg from 'pg'
+import type pg from 'pg'
 import postgres from 'postgres'
+import { poolOn } from '../support/postgres-pool.js'
 
 /** A client library, as the tests use it. */
 export interface ClientLibrary<Tx> {
@@ -21,8 +22,7 @@ export const connections = 4
 export const pgLibrary: ClientLibrary<pg.PoolClient> = {
   name: 'pg',
   connect(url, options) {
-    const pool = new pg.Pool({ connectionString: url, max: connections })
-    pool.on('error', () => undefined)
+    const pool = poolOn(url, { max: connections })
     return { store: postgresStore({ ...options, pool }), end: () => pool.end() }
   },
   insert: async (tx, table, text) => void (await tx.query(`INSERT INTO ${table} VALUES ($1)`, [text])),

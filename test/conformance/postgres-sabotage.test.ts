@@ -1,7 +1,8 @@
 import { storeConformance } from 'hapax/conformance'
 import { postgresStore } from 'hapax/postgres'
-import pg from 'pg'
+import type pg from 'pg'
 import { describe, expect, test } from 'vitest'
+import { poolOn } from '../support/postgres-pool.js'
 import { type PlantedPostgresFault, plantedPostgresFaults } from './planted-postgres-faults.js'
 import { postgresHarness } from './postgres-harness.js'
 import { type ClientLibrary, connections, pgLibrary } from './postgres-libraries.js'
@@ -55,8 +56,7 @@ function sabotaged(rewritten: (text: string) => string) {
   const library: ClientLibrary<pg.PoolClient> = {
     ...pgLibrary,
     connect(url, options) {
-      const pool = new pg.Pool({ connectionString: url, max: connections })
-      pool.on('error', () => undefined)
+      const pool = poolOn(url, { max: connections })
       pool.on('connect', (client) => {
         const { connection } = client as unknown as { readonly connection: Wire }
         const parse = connection.parse.bind(connection)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { postgresStore } from 'hapax/postgres'
 import pg from 'pg'
 import { serverUrl } from '../support/on-postgres.js'
+import { poolOn } from '../support/postgres-pool.js'
 import type { Row } from './database.js'
 import { coffee } from './payment-client.js'
 import { atEnd, startSandbox } from './sandbox-process.js'
@@ -34,7 +35,7 @@ export function postgresDatabaseAt(url: string): PostgresTestDatabase {
     recordsOf: (key) =>
       select(url, 'SELECT scope_id, status, attempt::int FROM hapax.records WHERE idempotency_key = $1', [key]),
     async withStore(use) {
-      const pool = new pg.Pool({ connectionString: url })
+      const pool = poolOn(url)
       await use(postgresStore({ pool })).finally(() => pool.end())
     },
   }

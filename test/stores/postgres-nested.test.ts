@@ -9,7 +9,7 @@ import { begins } from '../../dist/stores/postgres/transactions/source.js'
 import { onPostgres } from '../support/on-postgres.js'
 import { postgresBench } from './postgres-fixtures/bench.js'
 import { name } from './postgres-fixtures/operations.js'
-import { poolOn, type ToolFixture } from './postgres-tools/fixture.js'
+import { poolOfTool, type ToolFixture } from './postgres-tools/fixture.js'
 import { knexFixture } from './postgres-tools/knex.js'
 import { kyselyFixture } from './postgres-tools/kysely.js'
 import { prismaFixture } from './postgres-tools/prisma.js'
@@ -101,7 +101,7 @@ onPostgres('a nested transaction', (url) => {
   describe('by Kysely', () => {
     test('the savepoints of one that is ended by hand are refused when they come late, in every form of it', async () => {
       const { store } = await given(kyselyFixture)
-      const db = new Kysely<{ rides: { name: string } }>({ dialect: new PostgresDialect({ pool: poolOn(url) }) })
+      const db = new Kysely<{ rides: { name: string } }>({ dialect: new PostgresDialect({ pool: poolOfTool(url) }) })
       onTestFinished(() => db.destroy())
       const tx = await db.startTransaction().execute()
       const late: (() => Promise<unknown>)[] = []
@@ -156,7 +156,7 @@ onPostgres('a nested transaction', (url) => {
           await written.catch((error: unknown) => audited.push(error))
         },
       })
-      const pool = poolOn(url)
+      const pool = poolOfTool(url)
       onTestFinished(() => pool.end())
       const store = postgresStore({ pool, schema: bench.schema, transactions: source })
       await source.transaction(async (manager) => {

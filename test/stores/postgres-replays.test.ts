@@ -1,10 +1,11 @@
 import { keyOf, type Store, scopeOf } from 'hapax'
 import { migratePostgres } from 'hapax/postgres'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anotherRequest, completion } from '../../dist/conformance/given.js'
 import { pgLibrary, postgresJs } from '../conformance/postgres-libraries.js'
 import { noServer, serverUrl } from '../support/on-postgres.js'
+import { poolOn } from '../support/postgres-pool.js'
 import { freshName } from '../support/postgres-schema.js'
 import { type OwnPostgres, ownPostgres, serverBinaries } from '../support/postgres-server.js'
 import { until } from '../support/waiting.js'
@@ -32,7 +33,7 @@ describe.skipIf(!canStart)(canStart ? 'replays' : `replays (skipped: ${binaries.
     if (!canStart) return
     server = await ownPostgres(binaries)
     await server.start()
-    watcher = new pg.Pool({ connectionString: server.url, max: 1 })
+    watcher = poolOn(server.url, { max: 1 })
     await watcher.query('ALTER SYSTEM SET autovacuum = off')
     await watcher.query(`ALTER SYSTEM SET checkpoint_timeout = '1h'`)
     await watcher.query('SELECT pg_reload_conf()')

@@ -1,8 +1,9 @@
 import type { Finding } from 'hapax'
 import { migratePostgres, postgresRights, postgresStore } from 'hapax/postgres'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { noServer, serverUrl } from '../support/on-postgres.js'
+import { poolOn } from '../support/postgres-pool.js'
 import { type OwnPostgres, ownPostgres, standbyBinaries } from '../support/postgres-server.js'
 import { until } from '../support/waiting.js'
 
@@ -109,8 +110,7 @@ else
     })
 
     function connect(url: string, options = ''): pg.Pool {
-      const pool = new pg.Pool({ connectionString: url, max: 1, options })
-      pool.on('error', () => undefined)
+      const pool = poolOn(url, { max: 1, options })
       pools.push(pool)
       return pool
     }

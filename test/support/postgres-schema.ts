@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { migratePostgres, type PostgresStore, type PostgresStoreOptions, postgresStore } from 'hapax/postgres'
-import pg from 'pg'
+import type pg from 'pg'
 import { onTestFinished } from 'vitest'
+import { poolOn } from './postgres-pool.js'
 
 /** A schema of its own, what looks at it from outside, and nodes that work on it. */
 export interface FreshSchema {
@@ -29,7 +30,7 @@ export function freshName(): string {
 
 /** Connections that end with the test. */
 export function connectionsOfTest(url: string, options: pg.PoolConfig = {}): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: 4, ...options })
+  const pool = poolOn(url, { max: 4, ...options })
   onTestFinished(() => pool.end())
   return pool
 }
@@ -58,9 +59,7 @@ export async function freshSchema(url: string): Promise<FreshSchema> {
 /** A schema that has a name already and is there once it is made. */
 export function plannedSchema(url: string): FreshSchema & { make(): Promise<void> } {
   const schema = freshName()
-  const owner = new pg.Pool({ connectionString: url, max: 6 })
-  // A pool has ended before its connections have: a server that stops with the test may still say so on them.
-  owner.on('error', () => undefined)
+  const owner = poolOn(url, { max: 6 })
   const pools: pg.Pool[] = []
   return {
     url,
@@ -68,7 +67,7 @@ export function plannedSchema(url: string): FreshSchema & { make(): Promise<void
     owner,
     make: async () => void (await migratePostgres({ pool: owner, schema })),
     node(options = {}) {
-      const pool = new pg.Pool({ connectionString: url, max: 4, application_name: schema })
+      const pool = poolOn(url, { max: 4, application_name: schema })
       pools.push(pool)
       return { pool, store: postgresStore({ connection: 'direct', ...options, pool, schema }) }
     },

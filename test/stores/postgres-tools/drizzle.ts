@@ -4,14 +4,14 @@ import { pgSchema, text } from 'drizzle-orm/pg-core'
 import { drizzle as onPostgresJs, type PostgresJsDatabase } from 'drizzle-orm/postgres-js'
 import type { TransactionFrom } from 'hapax/postgres'
 import postgres from 'postgres'
-import { connectionsOfTool, firstOf, onServer, poolOn, type ToolFixture } from './fixture.js'
+import { connectionsOfTool, firstOf, onServer, poolOfTool, type ToolFixture } from './fixture.js'
 
 export const drizzleOnPgFixture: ToolFixture<TransactionFrom<NodePgDatabase>> = {
   name: 'Drizzle on pg',
   connections: 'many',
   async connect(place) {
     const { url, bench } = place
-    const pool = poolOn(url)
+    const pool = poolOfTool(url)
     const handle: NodePgDatabase = onPg(pool)
     return onServer(place, {
       handle,

@@ -6,7 +6,8 @@ import {
   type TransactionFrom,
   type TransactionSource,
 } from 'hapax/postgres'
-import pg from 'pg'
+import type pg from 'pg'
+import { poolOn } from '../../support/postgres-pool.js'
 import type { PostgresBench } from '../postgres-fixtures/bench.js'
 
 /** A query builder or an ORM, as its users have it. */
@@ -51,7 +52,7 @@ export function onServer<Source extends TransactionSource & object>(
   { bench: { url, schema, outside, rides }, options }: Place,
   tool: Pick<ToolNode<TransactionFrom<Source>>, 'ride' | 'nest' | 'ask' | 'end'> & { readonly handle: Source },
 ): ToolNode<TransactionFrom<Source>> {
-  const pool = poolOn(url)
+  const pool = poolOfTool(url)
   return {
     ...tool,
     store: postgresStore({ ...options, pool, schema, transactions: tool.handle }) as PostgresStore<
@@ -64,9 +65,8 @@ export function onServer<Source extends TransactionSource & object>(
 }
 
 /** As the guide has it: a connection that is lost says so by an event, and somebody must hear it. */
-export function poolOn(url: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: connectionsOfTool })
-  pool.on('error', () => undefined)
+export function poolOfTool(url: string): pg.Pool {
+  const pool = poolOn(url, { max: connectionsOfTool })
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }

@@ -1,5 +1,5 @@
 import { CompiledQuery, Kysely, PostgresDialect, type Transaction } from 'kysely'
-import { firstOf, onServer, poolOn, type ToolFixture } from './fixture.js'
+import { firstOf, onServer, poolOfTool, type ToolFixture } from './fixture.js'
 
 interface Tables {
   readonly rides: { readonly name: string }
@@ -10,7 +10,7 @@ export const kyselyFixture: ToolFixture<Transaction<Tables>> = {
   connections: 'many',
   async connect(place) {
     const { url, bench } = place
-    const handle = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: poolOn(url) }) })
+    const handle = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: poolOfTool(url) }) })
     return onServer(place, {
       handle,
       ride: (tx, name) => tx.withSchema(bench.schema).insertInto('rides').values({ name }).execute(),
