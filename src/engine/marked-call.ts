@@ -21,11 +21,12 @@ export function marked(
 ): MarkedCall | undefined {
   if (mark.kind !== 'begun') return current && { ...current, call: { ...current.call, state: mark.kind } }
   const name = { scope, key }
-  const begun = { generation, state: 'begun' } as const
+  const state = 'begun'
   if (current === undefined) {
     const { key: carried, phase } = mark
-    return { call: { id: newId(), key: carried, scope, operation, phase, begunAt: now, ...begun }, name, recordId }
+    const call: StoredCall = { id: newId(), key: carried, scope, operation, phase, begunAt: now, generation, state }
+    return { call, name, recordId }
   }
   const begunAt = current.recordId === recordId ? current.call.begunAt : now
-  return { call: { ...current.call, ...begun, begunAt }, name, recordId }
+  return { call: { ...current.call, begunAt, generation, state }, name, recordId }
 }

@@ -212,9 +212,9 @@ export class Phases<Tx> {
     const { context, lease } = this.ground
     const { recoveryPoint = this.#recoveryPoint, onLeaseOver, progress, call } = step
     const sentAt = context.clock.elapsed()
-    const checkpoint = this.#checkpoint(recoveryPoint, onLeaseOver, progress)
+    const checkpoint = this.#checkpoint(recoveryPoint, onLeaseOver, progress, call)
     this.#isMarking = true
-    await this.#write({ ...checkpoint, call })
+    await this.#write(checkpoint)
     this.#isMarking = false
     lease.renewedAt(sentAt)
     this.#onLeaseOver = onLeaseOver
@@ -244,8 +244,7 @@ export class Phases<Tx> {
       const names = [...(before?.names ?? []), name]
       const progress = { ...this.#progress, handedOut: { names, runMs: guarded.policy.maxRunMs } }
       const sentAt = context.clock.elapsed()
-      const checkpoint = this.#checkpoint(this.#recoveryPoint, this.#onLeaseOver, progress)
-      await this.#write({ ...checkpoint, call: handedOut(key) })
+      await this.#write(this.#checkpoint(this.#recoveryPoint, this.#onLeaseOver, progress, handedOut(key)))
       lease.renewedAt(sentAt)
       this.#progress = progress
       return key
@@ -312,11 +311,11 @@ export class Phases<Tx> {
     if (!(await context.store.checkpoint(claim, checkpoint))) throw new HapaxError('claim_lost')
   }
 
-  #checkpoint(recoveryPoint: string, onLeaseOver: OnLeaseOver, progress: Progress) {
+  #checkpoint(recoveryPoint: string, onLeaseOver: OnLeaseOver, progress: Progress, call?: CallMark) {
     const { context, claim, guarded } = this.ground
     const { leaseMs } = guarded.policy
     const bytes = context.progress.encode(progress, claim)
-    return { kind: 'checkpoint', recoveryPoint, onLeaseOver, leaseMs, progress: bytes } as const
+    return { kind: 'checkpoint', recoveryPoint, onLeaseOver, leaseMs, progress: bytes, call } as const
   }
 
   #committed(recoveryPoint: string, progress: Progress): void {

@@ -146,7 +146,7 @@ export interface Checkpoint {
   readonly leaseMs: number
   readonly progress?: Uint8Array
   /** A call to the outside that begins or ends here. */
-  readonly call?: CallMark
+  readonly call?: CallMark | undefined
   /** Another retention than the record was given; `'forever'` keeps it for ever. */
   readonly retentionMs?: number | 'forever'
 }

@@ -139,9 +139,9 @@ function boundOptions<Tx, Request>(
 } {
   if (!('operation' in given) || given.operation === undefined)
     return { options: given as RouteOptions<Request>, bound: undefined }
-  const { operation, input, ...others } = given
+  const { operation, input } = given
   const name = operation?.name
-  const said = Object.keys(others).find((option) => !Object.hasOwn(httpOptions, option))
+  const said = Object.keys(given).find((option) => !Object.hasOwn(httpOptions, option) && !isOfOperation(option))
   if (typeof operation?.handler !== 'function' || typeof name !== 'string')
     throw new HapaxError('policy_invalid', 'operation is what hapax.operation(name, options, handler) gave.')
   if (said !== undefined)
@@ -154,7 +154,11 @@ function boundOptions<Tx, Request>(
       'policy_invalid',
       `Route "${name}": input is a function from the request to the operation's input.`,
     )
-  return { options: { ...others, name }, bound: { operation: operation as Operation<never, never>, input } }
+  return { options: { ...given, name }, bound: { operation: operation as Operation<never, never>, input } }
+}
+
+function isOfOperation(option: string): boolean {
+  return option === 'operation' || option === 'input'
 }
 
 /** What is said here and not in the policy. The compiler sees that none is missing. */
@@ -173,8 +177,10 @@ const httpOptions: Readonly<Record<Exclude<keyof RouteOptions<never>, keyof Poli
 }
 
 function policyOptionsOf<Request>(options: RouteOptions<Request>): PolicyOptions {
-  const said = Object.entries(withoutAbsent(options)).filter(([name]) => !Object.hasOwn(httpOptions, name))
-  return Object.fromEntries(said) as unknown as PolicyOptions
+  const said: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(options))
+    if (value !== undefined && !Object.hasOwn(httpOptions, name)) said[name] = value
+  return said as unknown as PolicyOptions
 }
 
 /** An option that is `undefined` says nothing, so it must not hide what the profile says. */

@@ -99,8 +99,9 @@ function asked(
 
     function answered(node: SimulatedNode, received: Order, task: Task, { status, headers, body }: Reply): void {
       const isReplay = headers.some(([name]) => name === replayed)
-      const replied = { status, body: textOf(body), lines: linesOf(headers), isReplay }
-      const reply = { ...replied, epoch: sending(task, received, replied) }
+      const [text, lines] = [textOf(body), linesOf(headers)]
+      const epoch = sending(task, received, { status, body: text, lines, isReplay })
+      const reply = { status, body: text, lines, isReplay, epoch }
       const answer: PortCall<void> = {
         process: node.process,
         port: 'network',

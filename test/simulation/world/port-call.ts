@@ -21,13 +21,13 @@ export interface PortCall<T> {
   /** Nothing depends on when it happens: of all schedules, those in which it happens at once are as good as any. */
   readonly isUrgent?: boolean
   /** Nobody waits for its reply. */
-  readonly isUnheeded?: true
+  readonly isUnheeded?: true | undefined
   /** Whether the server may end it instead: it has begun with it. */
   readonly isCancellable?: () => boolean
   /** The server ends it, and says so. */
   readonly cancel?: () => T
   /** The world's time after which it can no longer happen: nothing is on its way to a provider for ever. */
-  readonly until?: number
+  readonly until?: number | undefined
   /** What the caller learns, in short, for telling runs apart. */
   readonly digest?: (value: T) => string
 }

@@ -393,10 +393,13 @@ function nobody(): void {}
 
 /** The same call of nobody: its request is on its way, and nothing can be done about it. */
 function adriftOf(call: PortCall<unknown>): PortCall<unknown> {
-  const { port, until, isTraceless = false, isUrgent = false } = call
   return {
-    ...{ process: ghost, port, isTraceless, isUrgent, ...(until !== undefined && { until }) },
-    ...(call.isUnheeded && { isUnheeded: true }),
+    process: ghost,
+    port: call.port,
+    until: call.until,
+    isTraceless: call.isTraceless ?? false,
+    isUrgent: call.isUrgent ?? false,
+    isUnheeded: call.isUnheeded,
     words: () => call.words(),
     isReady: () => call.isReady?.() !== false,
     happen: () => call.happen(),
