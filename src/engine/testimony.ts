@@ -22,11 +22,13 @@ export function testimonyOf({ downstreamKey, says, result, by, why }: CallEviden
     throw new HapaxError('policy_invalid', "Evidence says 'landed' or 'not_landed'.")
   if (!isDownstreamKey(downstreamKey))
     throw new HapaxError('policy_invalid', 'Evidence names the downstream key of the call that it is about.')
-  const told = { downstreamKey, says, by: printed(by), why: printed(why) }
-  return result === undefined
-    ? told
-    : { ...told, result: new TextEncoder().encode(jsonText(result, 'result of the evidence')) }
+  const [who, grounds] = [printed(by), printed(why)]
+  if (result === undefined) return { downstreamKey, says, by: who, why: grounds }
+  const bytes = encoder.encode(jsonText(result, 'result of the evidence'))
+  return { downstreamKey, says, by: who, why: grounds, result: bytes }
 }
+
+const encoder = new TextEncoder()
 
 /** No call of ours had another kind of key. */
 export function isDownstreamKey(key: unknown): boolean {
@@ -38,5 +40,7 @@ export function printed(text: unknown): string {
   return String(text ?? '')
     .slice(0, limits.whyLength)
     .toWellFormed()
-    .replaceAll(/\p{Cc}/gu, '?')
+    .replaceAll(controls, '?')
 }
+
+const controls = /\p{Cc}/gu

@@ -93,11 +93,11 @@ export function routeOf<Tx, Request>(
   given: RouteOptions<Request> | AnyOperationRoute<Tx, Request>,
 ): Route<Request> {
   refuseMissing(given)
-  const { options, bound } = boundOptions(given)
+  const { options, name, bound } = boundOptions(given)
   const { scope, key = 'required', methods = ['POST', 'PATCH'], keyRules = {} } = options
   const { keepHeaders = [], bodyLimit = defaults.bodyLimitBytes, authorizeReplay, statusAt = '' } = options
-  refuseContradictions(options)
-  const where = `Route "${options.name}"`
+  refuseContradictions(options, name)
+  const where = `Route "${name}"`
   const published = checkedProfile(options.profile ?? ietf, where)
   const profile = { ...published, key: checkedKeyRules({ ...published.key, ...withoutAbsent(keyRules) }, where) }
   const kept = keepHeaders.map((name) => name.toLowerCase())
@@ -109,7 +109,7 @@ export function routeOf<Tx, Request>(
           published.defaults,
           routeWording(profile, kept),
         )
-  const replay = replayOf(options.name, profile, options.currentState)
+  const replay = replayOf(name, profile, options.currentState)
   return publish(
     engine,
     {
@@ -130,15 +130,21 @@ export function routeOf<Tx, Request>(
   )
 }
 
+/** Where a route runs an operation, its name is said there. */
+type UnnamedOptions<Request> = Omit<RouteOptions<Request>, 'name'>
+
 /** The name of the route is that of its operation. What an operation says of itself is not said again here. */
 function boundOptions<Tx, Request>(
   given: RouteOptions<Request> | AnyOperationRoute<Tx, Request>,
 ): {
-  readonly options: RouteOptions<Request>
+  readonly options: UnnamedOptions<Request>
+  readonly name: string
   readonly bound: BoundOperation<Request> | undefined
 } {
-  if (!('operation' in given) || given.operation === undefined)
-    return { options: given as RouteOptions<Request>, bound: undefined }
+  if (!('operation' in given) || given.operation === undefined) {
+    const options = given as RouteOptions<Request>
+    return { options, name: options.name, bound: undefined }
+  }
   const { operation, input } = given
   const name = operation?.name
   const said = Object.keys(given).find((option) => !Object.hasOwn(httpOptions, option) && !isOfOperation(option))
@@ -154,7 +160,7 @@ function boundOptions<Tx, Request>(
       'policy_invalid',
       `Route "${name}": input is a function from the request to the operation's input.`,
     )
-  return { options: { ...given, name }, bound: { operation: operation as Operation<never, never>, input } }
+  return { options: given, name, bound: { operation: operation as Operation<never, never>, input } }
 }
 
 function isOfOperation(option: string): boolean {
@@ -176,7 +182,7 @@ const httpOptions: Readonly<Record<Exclude<keyof RouteOptions<never>, keyof Poli
   bodyLimit: true,
 }
 
-function policyOptionsOf<Request>(options: RouteOptions<Request>): PolicyOptions {
+function policyOptionsOf<Request>(options: UnnamedOptions<Request>): PolicyOptions {
   const said: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(options))
     if (value !== undefined && !Object.hasOwn(httpOptions, name)) said[name] = value
@@ -194,8 +200,8 @@ function refuseMissing(options: unknown): void {
   throw new HapaxError('policy_invalid', message)
 }
 
-function refuseContradictions<Request>(options: RouteOptions<Request>): void {
-  const { name, scope, key, methods = [], keepHeaders = [], bodyLimit = 0, concurrency, statusAt } = options
+function refuseContradictions<Request>(options: UnnamedOptions<Request>, name: string): void {
+  const { scope, key, methods = [], keepHeaders = [], bodyLimit = 0, concurrency, statusAt } = options
   const refuse = (message: string): never => {
     throw new HapaxError('policy_invalid', `Route "${name}": ${message}`)
   }

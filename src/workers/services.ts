@@ -58,13 +58,17 @@ export function servicesOf<Tx>(host: WorkersHost<Tx> | undefined, options: Servi
     effects: () => effectService(host, on(options.effects)),
     effectReconciler: () => effectReconcilerService(host, on(options.effectReconciler)),
   }
-  const made = workerNames.map((name) => [name, options[name] === 'off' ? undefined : all[name]()] as const)
-  const { ledger } = options
-  if (ledger !== undefined) refuseMisspellings('ledger', ledger, ['providers', 'every', 'settle'])
-  return {
-    ...Object.fromEntries(made.filter(([, service]) => service !== undefined)),
-    ...(ledger && { ledger: ledgerWorker(host, ledger) }),
+  const made: { -readonly [Name in keyof NamedServices]: Service } = {}
+  for (const name of workerNames) {
+    const service = options[name] === 'off' ? undefined : all[name]()
+    if (service !== undefined) made[name] = service
   }
+  const { ledger } = options
+  if (ledger !== undefined) {
+    refuseMisspellings('ledger', ledger, ['providers', 'every', 'settle'])
+    made.ledger = ledgerWorker(host, ledger)
+  }
+  return made as NamedServices
 }
 
 function on<Options extends object>(options: Options | 'off' | undefined): Options | undefined {

@@ -52,7 +52,9 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
     lanes === undefined
       ? 'off'
       : {
-          ...{ lanes, clock, patienceMs: defaults.storeTimeoutMs },
+          lanes,
+          clock,
+          patienceMs: defaults.storeTimeoutMs,
           gather: (send: () => void) => world.atEndOfTurn(process, send),
           onShared: (underWay: number) => noteShared(underWay, around.reached()),
         }

@@ -37,8 +37,8 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
   }
 
   return {
-    async claim({ limit, ...query }) {
-      const asked = { ...query, limit: most(limit) }
+    async claim(query) {
+      const asked = { ...query, limit: most(query.limit) }
       return given(
         () => `takes up to ${asked.limit} effects`,
         () => batches.claim(asked),
