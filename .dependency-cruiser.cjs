@@ -97,6 +97,19 @@ module.exports = {
       module: { path: '^test/simulation/database/(effects|effect-batches|outbox-deeds)\\.ts$' },
       to: { path: '^src/engine/effect-transitions\\.ts$' },
     },
+    {
+      name: 'simulated-phases-are-the-store-s',
+      comment: 'In which order a transaction asks its server is not written a second time.',
+      severity: 'error',
+      module: { path: '^test/simulation/database/phase\\.ts$' },
+      to: { path: '^src/stores/postgres/phase\\.ts$' },
+    },
+    {
+      name: 'simulated-single-transactions-are-the-store-s',
+      severity: 'error',
+      module: { path: '^test/simulation/database/single\\.ts$' },
+      to: { path: '^src/stores/postgres/single/single\\.ts$' },
+    },
   ],
   forbidden: [
     {

@@ -173,6 +173,21 @@ describe('a `single` that joins a transaction', () => {
     expect([database.records().length, database.rows('rides').length]).toEqual([1, 1])
   })
 
+  test('has it until its body is over, and no longer', async () => {
+    const { database, one, through } = heldDatabase()
+    const own = one.begin()
+    let handed: SimulatedTx | undefined
+    const body = async ({ tx }: { readonly tx: SimulatedTx }) => {
+      handed = tx
+      return keeping
+    }
+    await through(one.single(asked(), body, own.tx))
+    await expect(handed?.insert('rides', 'late')).rejects.toThrow()
+    await through(own.tx.insert('rides', 'r0'))
+    await through(own.commit())
+    expect(database.rows('rides').map(({ id }) => id)).toEqual(['r0'])
+  })
+
   test('leaves it as it was when its body fails', async () => {
     const { database, one, through } = heldDatabase()
     const own = one.begin()

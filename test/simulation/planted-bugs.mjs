@@ -649,6 +649,28 @@ export const bugs = [
     says: /there is a shipment for .*answered with 402/,
   },
   {
+    bug: 'a record that was to be created by a COMMIT without a reply is taken for created',
+    patch: {
+      file: 'src/stores/postgres/single/single.ts',
+      from: "return last?.record.state === 'completed' ? { value: committed(value, last.record) } : undefined",
+      to: 'return { value: committed(value, last?.record ?? { expiresAt: undefined }) }',
+    },
+    caughtBy: {
+      case: 'two requests as one transaction each, which is declined when it has written, one crash, one ambiguous commit',
+    },
+    says: /answered before that was durable/,
+  },
+  {
+    bug: 'a COMMIT without a reply is taken for one that has happened',
+    patch: {
+      file: 'src/stores/postgres/phase.ts',
+      from: 'return (await from.lastWritten(claim))?.committedIn === committedIn',
+      to: 'await from.lastWritten(claim)\n  return committedIn.length > 0',
+    },
+    caughtBy: { case: 'two requests as one transaction each, one crash, one ambiguous commit' },
+    says: /answered before that was durable/,
+  },
+  {
     bug: 'the type of an answer is not kept',
     patch: {
       file: 'src/http/kept-headers.ts',

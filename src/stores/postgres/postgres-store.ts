@@ -35,7 +35,7 @@ import { recordTable } from './record-table.js'
 import { defaultSchema, type MigratePostgresOptions, migrate, type PostgresMigration, quoted } from './schema.js'
 import { creationOn } from './single/creation.js'
 import { keyLock } from './single/key-lock.js'
-import { single } from './single/single.js'
+import { singleOn } from './single/on-connections.js'
 import { postgresSteps } from './steps.js'
 import { tally } from './tally.js'
 import { inTransaction } from './transaction.js'
@@ -173,7 +173,7 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
     reapable: (atMost) => run(() => reapable(atMost)),
     tenants: (query) => run(() => steps.tenants(query)),
     transaction: (claim, body) => kept(inTransaction(phases, around, claim, body)),
-    single: (reservation, body, joins) => kept(single(phases, aroundSingle, reservation, body, joins)),
+    single: (reservation, body, joins) => kept(singleOn(phases, aroundSingle, reservation, body, joins)),
     calls: each(kept, postgresCalls({ ...callQueriesFor(quoted(schema)), ...said }, asking)),
     inbox: each(
       kept,

@@ -1,12 +1,12 @@
 import type { Claim } from '../../engine/record.js'
 import type { Committed, Completed, Step } from '../../engine/store.js'
 import * as transitions from '../../engine/transitions.js'
-import { HapaxError } from '../../kernel/errors.js'
 import type { Written } from './arguments.js'
 import type { Connections, Session } from './connections.js'
 import type { EffectWriter } from './effects/effect-writer.js'
-import { type RowSecurity, sessionExecutor } from './executor.js'
+import { type Execute, type RowSecurity, sessionExecutor } from './executor.js'
 import { inOneCommit } from './in-one-commit.js'
+import { type PhaseStatements, phase } from './phase.js'
 import type { Queries } from './queries.js'
 import { type RecordTable, recordTable } from './record-table.js'
 
@@ -19,11 +19,8 @@ export interface Surroundings {
 }
 
 /**
- * Business rows, effects and the record in one commit. The fenced write is the last statement before COMMIT and takes the
- * row's lock only then, so that renewals are never held up by a handler that takes its time.
- *
- * A COMMIT whose reply was lost is settled by reading the record under its row lock: it says by the id of its last
- * transaction whether it was this one.
+ * A phase, by statements of PostgreSQL. The fenced write is the last of them before COMMIT; whoever reads back takes the row's
+ * lock, and so waits for a COMMIT that is still under way.
  */
 export async function inTransaction<Tx, T>(
   connections: Pick<Connections<Tx>, 'transaction'>,
@@ -33,22 +30,20 @@ export async function inTransaction<Tx, T>(
 ): Promise<Committed<T>> {
   const executorOf = (query: Session<Tx>['query']) => sessionExecutor(query, rowSecurity, claim.scope)
 
-  return inOneCommit(connections, async ({ query, said }) => {
-    const execute = await executorOf(query)
-    const { value, write, effects: wanted = [] } = await said(body)
-    await effects.write(execute, claim, wanted)
-    const written = await fencedWrite(recordTable(queries, execute), claim, write)
-    if (written === undefined) throw new HapaxError('claim_lost')
-    const { committedIn, expiresAt } = written
-    return { value: { value, expiresAt }, isCommitted: () => isCommitted(committedIn) }
+  const statementsBy = (execute: Execute): PhaseStatements => ({
+    async write(claim, { write, effects: wanted = [] }) {
+      await effects.write(execute, claim, wanted)
+      return fencedWrite(recordTable(queries, execute), claim, write)
+    },
+    async lastWritten(claim) {
+      const found = await readBack.transaction(async ({ query }) =>
+        recordTable(queries, await executorOf(query)).lock(claim),
+      )
+      return found?.record.claimId === claim.claimId ? found : undefined
+    },
   })
 
-  async function isCommitted(committedIn: string): Promise<boolean> {
-    const found = await readBack.transaction(async ({ query }) =>
-      recordTable(queries, await executorOf(query)).lock(claim),
-    )
-    return found?.record.claimId === claim.claimId && found.committedIn === committedIn
-  }
+  return inOneCommit(connections, async (open) => phase(open, statementsBy(await executorOf(open.query)), claim, body))
 }
 
 async function fencedWrite(

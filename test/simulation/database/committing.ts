@@ -1,15 +1,14 @@
-import { type Asked, type Session, saying, type Undoable } from '../../../src/stores/postgres/connections.js'
+import type { Session, Undoable } from '../../../src/stores/postgres/connections.js'
 import { type Closing, type Ending, inOneCommit, type OpenCommit } from '../../../src/stores/postgres/in-one-commit.js'
+import { queryIn, statementIn } from './asked-deed.js'
 import type { Transaction } from './cells.js'
 import type { Line, Statement } from './line.js'
 import { type SimulatedTx, simulatedTx } from './simulated-tx.js'
 import { commit, rollBack, undoTo } from './transaction.js'
 
 /** A transaction as one of the store's steps writes it. */
-export interface Open extends Pick<OpenCommit<SimulatedTx>, 'said' | 'undoable'> {
+export interface Open extends Pick<OpenCommit<SimulatedTx>, 'query' | 'said' | 'undoable'> {
   readonly transaction: Transaction
-  /** The last statement, which travels with COMMIT: where it fails nothing is committed. */
-  lastly(statement: Statement<void>): readonly Asked[]
 }
 
 /** Whatever the application and the store write together, settled by the PostgreSQL store's own code. */
@@ -21,15 +20,14 @@ export function inOneTransaction<T>(
   const transaction = line.begin()
   const tx = simulatedTx(line, transaction)
   let last: Statement<void> | undefined
-  const lastly = (statement: Statement<void>) => {
-    last = statement
-    return [saying('the last statement')]
-  }
   const session: Session<SimulatedTx> = {
     tx,
     opened: [],
-    last: () => undefined,
-    query: () => Promise.reject(new Error('The simulated server speaks no SQL.')),
+    // It travels with COMMIT: where it fails nothing is committed.
+    last({ asked: [only] }) {
+      last = only && statementIn(only)
+    },
+    query: queryIn(line, transaction),
     undoable: undoableIn(transaction, tx),
     seal() {
       if (transaction.stage === 'open') transaction.stage = 'sealed'
@@ -46,7 +44,7 @@ export function inOneTransaction<T>(
       }
     },
   }
-  return inOneCommit(connections, ({ said, undoable }) => run({ transaction, said, undoable, lastly }))
+  return inOneCommit(connections, ({ query, said, undoable }) => run({ transaction, query, said, undoable }))
 }
 
 /** Whoever waits for it hears at once when the line breaks. */

@@ -2,7 +2,7 @@ import { changedEffect } from '../../../src/engine/changed.js'
 import { copyOfAnswer, copyOfRecord } from '../../../src/engine/copies.js'
 import type { EffectOutcome, EffectResult, StoredEffect } from '../../../src/engine/effect-store.js'
 import type { Testimony } from '../../../src/engine/inbox-store.js'
-import type { Completion, Settlement, Step } from '../../../src/engine/store.js'
+import type { Completion, Settlement, SingleOutcome, SingleStep, Step } from '../../../src/engine/store.js'
 import type { Reservation, Verdict } from '../../../src/engine/verdict.js'
 
 /** What the store is given is copied before it is sent, as a driver would, and what it gives when it arrives. */
@@ -30,6 +30,10 @@ export function ownReservation(reservation: Reservation): Reservation {
 
 export function ownCompletion({ answer, answerVersion }: Completion): Completion {
   return { answer: copyOfAnswer(answer), answerVersion }
+}
+
+export function ownSingleStep<T>({ value, rows, completion, effects = [] }: SingleStep<T>): SingleStep<T> {
+  return { value, rows, completion: ownCompletion(completion), effects }
 }
 
 export function ownWrite(write: Step<unknown>['write']): Step<unknown>['write'] {
@@ -68,6 +72,11 @@ export function copyOfVerdict(verdict: Verdict): Verdict {
     default:
       return verdict
   }
+}
+
+export function copyOfOutcome<T>(outcome: SingleOutcome<T>): SingleOutcome<T> {
+  if (outcome.kind === 'committed') return outcome
+  return { kind: 'judged', verdict: copyOfVerdict(outcome.verdict) as typeof outcome.verdict }
 }
 
 export function copyOfEffect(effect: StoredEffect): StoredEffect {

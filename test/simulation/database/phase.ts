@@ -2,7 +2,8 @@ import { changedRecord } from '../../../src/engine/changed.js'
 import { lastWrite } from '../../../src/engine/last-write.js'
 import type { Claim } from '../../../src/engine/record.js'
 import type { Committed, Completed, Step } from '../../../src/engine/store.js'
-import { HapaxError } from '../../../src/kernel/errors.js'
+import type { Written } from '../../../src/stores/postgres/arguments.js'
+import { type PhaseStatements, phase } from '../../../src/stores/postgres/phase.js'
 import { marking } from './call-deeds.js'
 import type { Transaction } from './cells.js'
 import { inOneTransaction } from './committing.js'
@@ -16,31 +17,24 @@ import type { SimulatedTx } from './simulated-tx.js'
 import { holderOf, seen } from './table.js'
 import { type Deed, update } from './update.js'
 
-/**
- * Business rows, effects and the record in one commit. The fenced write is the last statement before COMMIT and takes the
- * row's lock only then.
- */
+/** A phase, by deeds of the simulated database: its record and its effects are written by one. */
 export function inTransaction<T>(
   line: Line,
   claim: Claim,
   body: (tx: SimulatedTx) => Promise<Step<T>>,
 ): Promise<Committed<T>> {
-  return inOneTransaction(
-    line,
-    () => named(claim),
-    async ({ transaction, said }) => {
-      const { value, ...step } = await said(body)
-      const words = () => `writes ${named(claim)} and its effects`
-      const written = await line.say(transaction, words, fencedWrite(line, claim, step, transaction))
-      if (written === undefined) throw new HapaxError('claim_lost')
-      return { value: { value, ...written }, isCommitted: () => isCommitted(line, claim, transaction) }
-    },
-  )
-}
-
-/** Reads the record under its lock: it says whether this transaction was the last to write it. */
-export async function isCommitted(line: Line, claim: Claim, { id }: Transaction): Promise<boolean> {
-  return (await lastWritten(line, claim))?.committedIn === id
+  const subject = () => named(claim)
+  return inOneTransaction(line, subject, (open) => {
+    const { transaction } = open
+    const statements: PhaseStatements = {
+      write(claim, step) {
+        const words = () => `writes ${subject()} and its effects`
+        return line.say(transaction, words, fencedWrite(line, claim, step, transaction))
+      },
+      lastWritten: (claim) => lastWritten(line, claim),
+    }
+    return phase(open, statements, claim, body)
+  })
 }
 
 /** What stands there under this claim, once nobody has the key. */
@@ -60,9 +54,9 @@ export function lastWritten(line: Line, claim: Claim): Promise<RecordRow | undef
 function fencedWrite(
   line: Line,
   claim: Claim,
-  step: Omit<Step<unknown>, 'value'>,
+  step: Step<unknown>,
   by: Transaction,
-): Deed<Completed | undefined> {
+): Deed<(Completed & Written) | undefined> {
   const write = ownWrite(step.write)
   const { effects = [] } = step
   const updating = update<string, RecordRow>(line.database.tables.records, addressOf(claim), by, ({ record }) => {
@@ -79,7 +73,7 @@ function fencedWrite(
       if (row === undefined) return undefined
       outbox.run(row.record)
       mark.run(row.record)
-      return { expiresAt: row.record.expiresAt }
+      return { expiresAt: row.record.expiresAt, committedIn: by.id }
     },
   })
 }

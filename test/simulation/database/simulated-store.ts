@@ -19,7 +19,7 @@ import { inTransaction } from './phase.js'
 import { simulatedRecordTable } from './record-table.js'
 import { simulatedBatches, type WhenShared } from './shared-statements.js'
 import { type SimulatedTx, simulatedTx } from './simulated-tx.js'
-import { single } from './single.js'
+import { singleOn } from './single.js'
 import { rollBack } from './transaction.js'
 
 export interface SimulatedStore extends DatabaseStore<SimulatedTx> {
@@ -79,7 +79,7 @@ export function simulatedStore(
     usage: steps.usage,
     tenants: steps.tenants,
     transaction: (claim, body) => inTransaction(line, claim, body),
-    single: (reservation, body, joins) => single(line, ownReservation(reservation), body, joins),
+    single: (reservation, body, joins) => singleOn(line, ownReservation(reservation), body, joins),
     calls: simulatedCalls(line),
     effects: simulatedEffects(line),
     inbox: simulatedInbox(line),

@@ -37,3 +37,18 @@ export function simulatedTx(line: Line, transaction: Transaction): SimulatedTx {
     },
   }
 }
+
+/** The same transaction, for somebody who may send only for a while. */
+export function sealedTx({ transaction, insert, get }: SimulatedTx, maySend: () => boolean): SimulatedTx {
+  return {
+    transaction,
+    async insert(table, id, row) {
+      if (!maySend()) throw endedTransaction()
+      await insert(table, id, row)
+    },
+    async get(table, id) {
+      if (!maySend()) throw endedTransaction()
+      return get(table, id)
+    },
+  }
+}

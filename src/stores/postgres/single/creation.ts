@@ -8,7 +8,7 @@ import { expiresAt, retained } from '../fragments.js'
  * How a record is written that is taken for the first time and completed in the same transaction. It fails when somebody else
  * has the key, so that a COMMIT which travels with it commits nothing.
  */
-export type Creation = (digest: Uint8Array, record: StoredRecord) => Asked
+export type CreationQuery = (digest: Uint8Array, record: StoredRecord) => Asked
 
 /** What tells such records apart. What all of them have in common is not sent, but stands in the statement. */
 const sent = [
@@ -27,7 +27,7 @@ const sent = [
   'created_at',
 ] as const satisfies readonly (keyof typeof columns)[]
 
-export function creationOn(schema: string): Creation {
+export function creationOn(schema: string): CreationQuery {
   const first = 4
   const value = (name: (typeof sent)[number]) => written(name, first + sent.indexOf(name))
   const query: Query = {
