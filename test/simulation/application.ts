@@ -4,6 +4,7 @@ import type { Engine } from '../../src/engine/engine.js'
 import type { Work } from '../../src/engine/work.js'
 import { type Route, routeOf } from '../../src/http/route.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
+import type { Misspelling } from './misspelt.js'
 import { Declined, type Provider, type Service } from './provider.js'
 import type { Process } from './world/process.js'
 
@@ -16,6 +17,8 @@ export interface Order {
   readonly item?: string
   /** It is sent without a key. The one that it has is the one that the server mints for it when it arrives. */
   readonly isKeyless?: true
+  /** What it is sent with is no key, in this way. */
+  readonly misspelt?: Misspelling
   /** Whatever becomes of the call that it leads to, its handler hides that, and answers that it was accepted. */
   readonly isHushedUp?: true
 }

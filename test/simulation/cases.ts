@@ -1,5 +1,6 @@
 import type { WorkerName } from '../../src/workers/services.js'
 import type { Program } from './application.js'
+import type { Misspelling } from './misspelt.js'
 import type { Feature } from './reached.js'
 import type { Scenario } from './scenario.js'
 
@@ -20,6 +21,7 @@ const request = (program: Program, node = 0, afterMs?: number) => ({
   ...(afterMs !== undefined && { afterMs }),
 })
 const keyless = (program: Program) => ({ ...request(program), order: { ...order, isKeyless: true as const } })
+const misspelt = (how: Misspelling) => ({ ...request('plain'), order: { ...order, misspelt: how } })
 const declined = (program: Program, node = 0) => ({ ...request(program, node), order: { ...order, amount: -1 } })
 const pass = (worker: WorkerName, afterMs: number, node = 1) => ({ worker, node, afterMs })
 /** Once there is nothing else to do: who carries out what a request has written has nothing to do before. */
@@ -124,6 +126,11 @@ export const cases: readonly Case[] = [
       faults: { crashes: 1, breaks: 1 },
     },
     reaches: ['a key that was claimed again'],
+  },
+  {
+    name: 'a request, and two at its node whose keys are misspelt, one crash',
+    scenario: { requests: [request('plain'), misspelt('twice'), misspelt('spaced')], faults: { crashes: 1 } },
+    reaches: ['a key that was malformed'],
   },
   {
     name: 'a late retry against the reaper that buries its key, one crash',

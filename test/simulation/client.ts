@@ -89,6 +89,7 @@ function asked(
         world.arrives(node.process, process.name, () => {
           const task = newTask(world.steps)
           world.task = task
+          task.refusedWith = node.refusesWith(order)
           const received = node.received(order)
           const answers = (reply: Reply) => answered(node, received, task, reply)
           node.answer(program, received).then(answers, () => answers(serverError))

@@ -8,6 +8,7 @@ import { judgeAsk, judgeKey } from './invariants/asks.js'
 import { isNotLanded, judgeEffect } from './invariants/effects.js'
 import { isSettled, judgeEnd, judgeHappened } from './invariants/ends.js'
 import { judgeFence } from './invariants/fences.js'
+import { judgeAsker, judgeForeseen, judgeSender } from './invariants/foreseen.js'
 import { keyLives, oncePerLife } from './invariants/lives.js'
 import { isOvertaken, judgeChange, recordChanges } from './invariants/records.js'
 import { judgeRefusal, judgeRefused, noteChange } from './invariants/refusals.js'
@@ -127,6 +128,11 @@ export function invariants({
   }
 
   function judgeReply(task: Task, order: Order, sent: Replied, record: StoredRecord | undefined, name: string): void {
+    if (task.refusedWith !== undefined) {
+      const code = judgeForeseen(task.refusedWith, sent, name)
+      reached()?.foreseen(code)
+      return
+    }
     if (sent.isReplay) reached()?.note('a replay')
     if (work === 'own') judgeMinted(task, order, sent)
     if (isAnswer(sent.status)) judgeSent(order, sent, record)
@@ -139,6 +145,7 @@ export function invariants({
       lookAtRows()
       if (world.task !== undefined) judgeRefused(world.task, 'a request')
       for (const { one, earlier } of asks.next()) {
+        judgeAsker(world.task, one)
         judgeKey(one, subjects)
         judgeAsk(one, earlier, known)
       }
@@ -187,7 +194,10 @@ export function invariants({
       for (const { committed: row } of database.tables.rows.values())
         if (row !== undefined && row.table !== 'events')
           judgeHappened({ what: row.table, subject: row.id }, recordNamed)
-      for (const record of database.records()) judgeEnd(record.operation as Program, record, { ledger, hasRow })
+      for (const record of database.records()) {
+        judgeSender(record, requests)
+        judgeEnd(record.operation as Program, record, { ledger, hasRow })
+      }
       for (const { id } of provider.ledger) {
         const times = database.rows('events').filter((row) => row.id.startsWith(`${id} at `)).length
         demand(times <= 1, () => `the event of ${id} was worked on ${times} times`)

@@ -9,6 +9,8 @@ import { effectsOf, type Mounted, mounted, type Order, type Program } from './ap
 import type { SimulatedDatabase } from './database/database.js'
 import { simulatedStore } from './database/simulated-store.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
+import type { Foreseen } from './invariants/foreseen.js'
+import { misspelt } from './misspelt.js'
 import type { Act, Provider } from './provider.js'
 import type { Reached } from './reached.js'
 import { seeded } from './world/choices.js'
@@ -24,6 +26,8 @@ export interface SimulatedNode {
   readonly webhooks: () => Inbox
   /** The order as it arrives now: one without a key has the key that the door is about to mint. */
   received(order: Order): Order
+  /** Why it refuses what arrives now, whatever it holds; `undefined` where that is for the engine to say. */
+  refusesWith(order: Order): Foreseen | undefined
   answer(program: Program, order: Order): Promise<Reply>
 }
 
@@ -88,6 +92,7 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
       webhooks ??= webhooksOf(hapax)
       return webhooks
     },
+    refusesWith: ({ misspelt }) => (misspelt === undefined ? undefined : 'idempotency_key_malformed'),
     received: (order) => (order.isKeyless ? { ...order, key: idOf(ids + 1) } : order),
     async answer(program, order) {
       const { route, handler } = routeOf(program)
@@ -114,7 +119,7 @@ function exchangeOf(program: Program, order: Order, handler: Mounted['handler'])
   const body = Buffer.from(JSON.stringify({ amount, item, isHushedUp }))
   const lines: Readonly<Record<string, readonly string[]>> = {
     'content-type': ['application/json'],
-    'idempotency-key': order.isKeyless ? [] : [`"${order.key}"`],
+    'idempotency-key': keyLines(order),
   }
   return {
     method: 'POST',
@@ -136,6 +141,11 @@ function exchangeOf(program: Program, order: Order, handler: Mounted['handler'])
       }
     },
   }
+}
+
+function keyLines({ key, isKeyless, misspelt: how }: Order): readonly string[] {
+  if (how !== undefined) return misspelt(key, how)
+  return isKeyless ? [] : [`"${key}"`]
 }
 
 /** A provider whose signatures are right, and who tells what it did. */

@@ -617,6 +617,26 @@ export const bugs = [
     says: /met a request/,
   },
   {
+    bug: 'of two keys the first is taken',
+    patch: {
+      file: 'src/http/header.ts',
+      from: "lines !== 'string' && lines !== undefined && lines.length > 1",
+      to: "lines !== 'string' && lines !== undefined && lines.length > 2",
+    },
+    caughtBy: { case: 'a request, and two at its node whose keys are misspelt, one crash' },
+    says: /not refused with idempotency_key_malformed/,
+  },
+  {
+    bug: 'a key that is no key is taken for none',
+    patch: {
+      file: 'src/http/door.ts',
+      from: "lines.length === 0 && key === 'optional' ? undefined",
+      to: "(lines.length === 0 || /[^!-~]/.test(lines[0] ?? '')) && key === 'optional' ? undefined",
+    },
+    caughtBy: { case: 'a request, and two at its node whose keys are misspelt, one crash' },
+    says: /refused with idempotency_key_malformed, and changed/,
+  },
+  {
     bug: 'who looked at a doubt puts off what evidence has settled since',
     patch: {
       file: 'src/engine/transitions.ts',

@@ -1,5 +1,6 @@
 import { type WorkerName, workerNames } from '../../src/workers/services.js'
 import { type Order, type Program, programs } from './application.js'
+import { misspellings } from './misspelt.js'
 import type { Schedule } from './running.js'
 import type { Scenario } from './scenario.js'
 import { simulation } from './simulation.js'
@@ -129,7 +130,8 @@ function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
     kinds.set(`${tenant} ${key}`, program)
     const amount = fraction() < 0.1 ? 2 : mayDecline.has(program) && key === 'k2' ? -1 : 1
     const keyless = fraction() < 0.05 ? ({ isKeyless: true } as const) : {}
-    const order: Order = { tenant, key, amount, item: itemOf(key), ...keyless }
+    const misspelt = fraction() < 0.02 ? { misspelt: oneOf(misspellings) } : {}
+    const order: Order = { tenant, key, amount, item: itemOf(key), ...keyless, ...misspelt }
     return {
       program,
       order,

@@ -2,6 +2,7 @@ import type { StoredEffect } from '../../src/engine/effect-store.js'
 import type { StoredRecord } from '../../src/engine/record.js'
 import { leaseOver } from '../../src/engine/transitions.js'
 import type { Unfinished } from './database/database.js'
+import type { Foreseen } from './invariants/foreseen.js'
 import type { Change } from './invariants/row-changes.js'
 
 /**
@@ -11,6 +12,7 @@ import type { Change } from './invariants/row-changes.js'
 export const features = [
   'a replay',
   'an answer that was waited for',
+  'a key that was malformed',
   'a statement for several requests',
   'two statements for several requests at once',
   'a key that was claimed again',
@@ -33,6 +35,10 @@ export const features = [
 ] as const
 
 export type Feature = (typeof features)[number]
+
+const refusals = {
+  idempotency_key_malformed: 'a key that was malformed',
+} as const satisfies Readonly<Record<Foreseen, Feature>>
 
 export class Reached {
   readonly #reached = new Set<Feature>()
@@ -58,6 +64,10 @@ export class Reached {
     if (after.state === 'expired') this.note('a tombstone')
     if (after.state === 'unknown') this.#doubt(before, after)
     if (before?.state === 'unknown' && after.state !== 'unknown') this.#settled(before, after)
+  }
+
+  foreseen(code: Foreseen): void {
+    this.note(refusals[code])
   }
 
   reaper(met: Unfinished): void {

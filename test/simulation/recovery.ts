@@ -62,7 +62,7 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
     for (const asking of simulation.scenario.requests) {
       const name = `${asking.order.tenant}/${asking.order.key}`
       // Whoever sent no key cannot ask again.
-      if (asked.has(name) || asking.order.isKeyless) continue
+      if (asked.has(name) || asking.order.isKeyless || asking.order.misspelt !== undefined) continue
       asked.add(name)
       const { program, order } = asking
       void client(`client of ${name}, who asks again`, { program, order, nodes: threeTimes }, around)

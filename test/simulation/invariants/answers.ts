@@ -66,7 +66,8 @@ export function judgeHeard(told: Told, heard: readonly Told[], earlier: number, 
 /** Only who meets another request under its key is told so. */
 export function judgeMismatch({ order, reply }: Told, requests: readonly { readonly order: Order }[]): void {
   if (reply === 'lost' || reply.status !== 422) return
-  const isMet = requests.some((one) => isSameKey(one, { order }) && one.order.amount !== order.amount)
+  const isOther = (one: Order) => one.misspelt === undefined && one.amount !== order.amount
+  const isMet = requests.some((one) => isSameKey(one, { order }) && isOther(one.order))
   demand(isMet, () => `${order.tenant}/${order.key} is told of another request that nobody sent`)
 }
 
