@@ -1,5 +1,6 @@
 import type { Reply } from '../../src/http/exchange.js'
 import type { Order, Program } from './application.js'
+import { malformed } from './misspelt.js'
 import type { SimulatedNode } from './node.js'
 import type { PortCall } from './world/port-call.js'
 import { newProcess, type Process } from './world/process.js'
@@ -89,7 +90,7 @@ function asked(
         world.arrives(node.process, process.name, () => {
           const task = newTask(world.steps)
           world.task = task
-          task.refusedWith = node.refusesWith(order)
+          if (order.misspelt !== undefined) task.refusedWith = malformed
           const received = node.received(order)
           const answers = (reply: Reply) => answered(node, received, task, reply)
           node.answer(program, received).then(answers, () => answers(serverError))

@@ -8,8 +8,8 @@ import { judgeAsk, judgeKey } from './invariants/asks.js'
 import { isNotLanded, judgeEffect } from './invariants/effects.js'
 import { isSettled, judgeEnd, judgeHappened } from './invariants/ends.js'
 import { judgeFence } from './invariants/fences.js'
-import { judgeAsker, judgeForeseen, judgeSender } from './invariants/foreseen.js'
 import { keyLives, oncePerLife } from './invariants/lives.js'
+import { judgeAsker, judgeMalformed, judgeSender } from './invariants/misspelt.js'
 import { isOvertaken, judgeChange, recordChanges } from './invariants/records.js'
 import { judgeRefusal, judgeRefused, noteChange } from './invariants/refusals.js'
 import { rowChanges } from './invariants/row-changes.js'
@@ -128,9 +128,9 @@ export function invariants({
   }
 
   function judgeReply(task: Task, order: Order, sent: Replied, record: StoredRecord | undefined, name: string): void {
-    if (task.refusedWith !== undefined) {
-      const code = judgeForeseen(task.refusedWith, sent, name)
-      reached()?.foreseen(code)
+    if (order.misspelt !== undefined) {
+      judgeMalformed(sent, name)
+      reached()?.note('a key that was malformed')
       return
     }
     if (sent.isReplay) reached()?.note('a replay')

@@ -5,6 +5,9 @@ export const misspellings = ['twice', 'joined', 'empty', 'overlong', 'control', 
 
 export type Misspelling = (typeof misspellings)[number]
 
+/** How all of them are refused, before anybody looks into the store. */
+export const malformed = 'idempotency_key_malformed'
+
 /** The header lines of a request whose key is misspelt: whoever is lenient finds in them the key of somebody else. */
 export function misspelt(key: string, how: Misspelling): readonly string[] {
   switch (how) {

@@ -9,7 +9,6 @@ import { effectsOf, type Mounted, mounted, type Order, type Program } from './ap
 import type { SimulatedDatabase } from './database/database.js'
 import { simulatedStore } from './database/simulated-store.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
-import type { Foreseen } from './invariants/foreseen.js'
 import { misspelt } from './misspelt.js'
 import type { Act, Provider } from './provider.js'
 import type { Reached } from './reached.js'
@@ -26,8 +25,6 @@ export interface SimulatedNode {
   readonly webhooks: () => Inbox
   /** The order as it arrives now: one without a key has the key that the door is about to mint. */
   received(order: Order): Order
-  /** Why it refuses what arrives now, whatever it holds; `undefined` where that is for the engine to say. */
-  refusesWith(order: Order): Foreseen | undefined
   answer(program: Program, order: Order): Promise<Reply>
 }
 
@@ -92,7 +89,6 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
       webhooks ??= webhooksOf(hapax)
       return webhooks
     },
-    refusesWith: ({ misspelt }) => (misspelt === undefined ? undefined : 'idempotency_key_malformed'),
     received: (order) => (order.isKeyless ? { ...order, key: idOf(ids + 1) } : order),
     async answer(program, order) {
       const { route, handler } = routeOf(program)

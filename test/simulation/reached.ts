@@ -2,7 +2,6 @@ import type { StoredEffect } from '../../src/engine/effect-store.js'
 import type { StoredRecord } from '../../src/engine/record.js'
 import { leaseOver } from '../../src/engine/transitions.js'
 import type { Unfinished } from './database/database.js'
-import type { Foreseen } from './invariants/foreseen.js'
 import type { Change } from './invariants/row-changes.js'
 
 /**
@@ -36,10 +35,6 @@ export const features = [
 
 export type Feature = (typeof features)[number]
 
-const refusals = {
-  idempotency_key_malformed: 'a key that was malformed',
-} as const satisfies Readonly<Record<Foreseen, Feature>>
-
 export class Reached {
   readonly #reached = new Set<Feature>()
 
@@ -64,10 +59,6 @@ export class Reached {
     if (after.state === 'expired') this.note('a tombstone')
     if (after.state === 'unknown') this.#doubt(before, after)
     if (before?.state === 'unknown' && after.state !== 'unknown') this.#settled(before, after)
-  }
-
-  foreseen(code: Foreseen): void {
-    this.note(refusals[code])
   }
 
   reaper(met: Unfinished): void {

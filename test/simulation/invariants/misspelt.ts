@@ -1,22 +1,16 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Order } from '../application.js'
 import type { Sent } from '../client.js'
+import { malformed } from '../misspelt.js'
 import type { Ask } from '../provider.js'
 import { demand } from '../violation.js'
 import type { Task } from '../world/task.js'
 
-/** What is known to be refused before anybody looks at it, and by which status. It never comes as far as the store. */
-export const foreseeable = { idempotency_key_malformed: 400 } as const
-
-export type Foreseen = keyof typeof foreseeable
-
 /** It is refused, for this reason and no other. That it changes nothing is judged at every step, from its arrival on. */
-export function judgeForeseen(foreseen: string, { status, body }: Sent, name: string): Foreseen {
-  const expected = foreseeable[foreseen as Foreseen]
-  demand(status === expected, () => `${name} was sent ${status}, and not refused with ${foreseen}`)
+export function judgeMalformed({ status, body }: Sent, name: string): void {
+  demand(status === 400, () => `${name} was sent ${status}, and not refused with ${malformed}`)
   const { code } = JSON.parse(body) as { readonly code?: string }
-  demand(code === foreseen, () => `${name} was refused with ${code}, and not with ${foreseen}`)
-  return code as Foreseen
+  demand(code === malformed, () => `${name} was refused with ${code}, and not with ${malformed}`)
 }
 
 /** Nobody is asked for anything on behalf of a request that is refused. */
