@@ -1,6 +1,6 @@
 import type { Store } from 'hapax'
 import type { StoreHarness } from 'hapax/conformance'
-import type { BatchingOptions } from '../../src/stores/postgres/batching-table.js'
+import type { LaneOptions } from '../../src/stores/postgres/lanes.js'
 import { simulatedDatabase } from '../simulation/database/database.js'
 import { simulatedStore } from '../simulation/database/simulated-store.js'
 import type { SimulatedTx } from '../simulation/database/simulated-tx.js'
@@ -13,7 +13,7 @@ export const simulatedHarness = harness('simulated', 'off')
 /** The same where statements travel in groups, as those of the PostgreSQL store do. */
 export const simulatedGroupsHarness = harness('simulated, with group commit', { patienceMs: 5_000 })
 
-function harness(name: string, batching: 'off' | BatchingOptions): StoreHarness<SimulatedTx> {
+function harness(name: string, batching: 'off' | LaneOptions): StoreHarness<SimulatedTx> {
   return {
     name,
     lacks: {

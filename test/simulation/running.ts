@@ -56,7 +56,7 @@ export function runAll(next: () => Schedule | undefined, ended: (end: Ended) => 
 }
 
 /** A turn of the event loop costs more than a step, so that there is one for many: whoever else waits is heard then. */
-const stepsPerTurn = 64
+const stepsPerTurn = 1_024
 
 /**
  * Runs all that follows from a step: microtasks, until none is left, and what node says of a rejection that nobody listens to.

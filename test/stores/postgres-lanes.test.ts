@@ -1,19 +1,18 @@
 import { expect, test } from 'vitest'
-import { type LaneSettings, lanes, type Outcome } from '../../src/stores/postgres/lanes.js'
+import { type LaneOptions, type LaneWork, lanes, type Outcome } from '../../src/stores/postgres/lanes.js'
 import { manualClock } from '../support/manual-clock.js'
 
 /** Lanes whose statements end when the test says so. Nothing is gathered but where a test is about it. */
 function stage(
   judge: (operations: readonly number[]) => readonly Outcome<string>[] = done,
-  how: Pick<LaneSettings<number, string>, 'gather'> = { gather: (send) => send() },
+  how: Pick<LaneOptions, 'gather'> = { gather: (send) => send() },
 ) {
   const clock = manualClock()
   const sent: (number | readonly number[])[] = []
   const endings: { end: () => void; fail: (error: unknown) => void }[] = []
   const ending = <T>(result: () => T) =>
     new Promise<T>((resolve, reject) => endings.push({ end: () => resolve(result()), fail: reject }))
-  const run = lanes<number, string>({
-    clock,
+  const work: LaneWork<number, string> = {
     alone(operation) {
       sent.push(operation)
       return ending(() => `${operation} alone`)
@@ -23,9 +22,8 @@ function stage(
       return ending(() => judge(operations))
     },
     isUndone: (error) => error === 'undone',
-    patienceMs: 1_000,
-    ...how,
-  })
+  }
+  const run = lanes(work, { clock, patienceMs: 1_000, ...how })
   return { clock, sent, endings, run }
 }
 

@@ -4,7 +4,7 @@ import type { Reservation } from '../../engine/verdict.js'
 import { postgresBounds } from '../../kernel/limits.js'
 import { type Completing, copied, type Found, type Renewing, type Written } from './arguments.js'
 import { isSpoiled } from './faults.js'
-import { type LaneSettings, lanes, type Outcome } from './lanes.js'
+import { type LaneOptions, lanes, type Outcome } from './lanes.js'
 import type { Inserted, RecordTable } from './record-table.js'
 
 /** What can travel with others. */
@@ -21,8 +21,6 @@ export interface RecordBatches {
   complete(completions: readonly Completing[]): Promise<readonly ((Completed & Written) | undefined)[]>
 }
 
-export type BatchingOptions = Pick<LaneSettings<never, never>, 'patienceMs' | 'clock' | 'lanes' | 'gather'>
-
 /**
  * The same table with group commit: reservations, completions, renewals and reads that arrive together travel as one
  * statement each. Whatever a batch could not do is done alone, with the table's own statements: a record that somebody
@@ -31,11 +29,11 @@ export type BatchingOptions = Pick<LaneSettings<never, never>, 'patienceMs' | 'c
 export function batchingTable<Table extends Batched>(
   table: Table,
   batches: RecordBatches,
-  options: BatchingOptions,
+  options: LaneOptions,
 ): Table {
   function batched<Operation, Result>(kind: Kind<Operation, Result>): (operation: Operation) => Promise<Result> {
     const together = (operations: readonly Operation[]) => sharing(kind, operations)
-    return lanes({ ...options, alone: kind.alone, together, isUndone: isSpoiled })
+    return lanes({ alone: kind.alone, together, isUndone: isSpoiled }, options)
   }
 
   const insert = batched<Reservation, Inserted>({

@@ -3,12 +3,15 @@ import { HapaxError } from '../../kernel/errors.js'
 import { postgresBounds } from '../../kernel/limits.js'
 
 /** How operations of one kind are run. */
-export interface LaneSettings<Operation, Result> {
+export interface LaneWork<Operation, Result> {
   readonly alone: (operation: Operation) => Promise<Result>
   /** One statement for all of them, one outcome for each. */
   readonly together: (operations: readonly Operation[]) => Promise<readonly Outcome<Result>[]>
   /** The statement was undone as a whole, so that each operation may be tried alone. */
   readonly isUndone: (error: unknown) => boolean
+}
+
+export interface LaneOptions {
   /** Who has waited longer than this for a lane is sent away, and his operation does not happen: he has given up. */
   readonly patienceMs: number
   readonly clock?: Clock
@@ -37,11 +40,12 @@ interface Waiting<Operation, Result> {
  * two of many that were answered together would leave alone, and all the others would wait for them.
  */
 export function lanes<Operation, Result>(
-  settings: LaneSettings<Operation, Result>,
+  { alone, together, isUndone }: LaneWork<Operation, Result>,
+  options: LaneOptions,
 ): (operation: Operation) => Promise<Result> {
-  const { alone, together, isUndone, patienceMs, clock = systemClock, gather = atEndOfTurn } = settings
+  const { patienceMs, clock = systemClock, gather = atEndOfTurn } = options
   let queue: Waiting<Operation, Result>[] = []
-  let free: number = settings.lanes ?? postgresBounds.lanes
+  let free: number = options.lanes ?? postgresBounds.lanes
   let isGathering = false
 
   function sendGathered(): void {

@@ -102,8 +102,8 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
         () => batches.sweep(bounded),
       )
     },
-    async doubts({ limit, ...query }) {
-      const asked = { ...query, limit: most(limit) }
+    async doubts({ kinds, limit, holdMs }) {
+      const asked = { kinds, limit: most(limit), holdMs }
       return given(
         () => `takes up to ${asked.limit} doubts about effects`,
         () => batches.doubts(asked),

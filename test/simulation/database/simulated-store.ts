@@ -4,7 +4,8 @@ import type { EffectStore } from '../../../src/engine/effect-store.js'
 import type { InboxStore } from '../../../src/engine/inbox-store.js'
 import type { RecordName, StoredRecord } from '../../../src/engine/record.js'
 import type { DatabaseStore, Store } from '../../../src/engine/store.js'
-import { type BatchingOptions, batchingTable } from '../../../src/stores/postgres/batching-table.js'
+import { batchingTable } from '../../../src/stores/postgres/batching-table.js'
+import type { LaneOptions } from '../../../src/stores/postgres/lanes.js'
 import { postgresSteps } from '../../../src/stores/postgres/steps.js'
 import type { Ports } from '../world/port-call.js'
 import type { Process } from '../world/process.js'
@@ -45,7 +46,7 @@ export function simulatedStore(
   database: SimulatedDatabase,
   ports: Ports,
   process: Process,
-  batching: 'off' | (BatchingOptions & WhenShared) = 'off',
+  batching: 'off' | (LaneOptions & WhenShared) = 'off',
 ): SimulatedStore {
   const line = lineOf(database, ports, process)
   const table = simulatedRecordTable(line)
