@@ -246,7 +246,12 @@ export const cases: readonly Case[] = [
       passes: [pass('sweeper', late)],
       faults: { freezes: 1 },
     },
-    reaches: ['a doubt that was swept'],
+    reaches: ['a doubt that was swept', 'a doubt that its holder ended'],
+  },
+  {
+    name: 'a reservation that nobody hears of against the sweeper, two lines broken',
+    scenario: { requests: [request('plain')], passes: [pass('sweeper', late)], faults: { breaks: 1, drifts: 1 } },
+    reaches: [],
   },
   {
     name: 'a holder that was stopped until its answer expired against one that uses its key anew',
@@ -261,6 +266,23 @@ export const cases: readonly Case[] = [
     name: 'a call against a holder that was stopped and goes on',
     scenario: { requests: [request('letters'), request('letters', 1, late)], faults: { freezes: 1 } },
     reaches: ['a doubt'],
+  },
+  {
+    name: 'a call that was begun, and whose holder was stopped, against sweeper, reconciler and resumer',
+    scenario: {
+      requests: [request('transfers')],
+      passes: [pass('sweeper', late), pass('reconciler', 45_000), pass('resumer', 50_000, 2)],
+      faults: { freezes: 1 },
+    },
+    reaches: ['a doubt that was swept', 'a call that had not landed', 'a key that was claimed again'],
+  },
+  {
+    name: 'a call that was begun twice, and whose holders were stopped or crashed, against a retry when its key is forgotten',
+    scenario: {
+      requests: [request('rides'), request('rides', 1, late), request('rides', 2, 25 * hour)],
+      faults: { crashes: 1, freezes: 1 },
+    },
+    reaches: ['a key that was claimed again', 'a doubt'],
   },
   {
     name: 'a call whose end is written down too late for its holder to hear',
@@ -289,6 +311,17 @@ export const cases: readonly Case[] = [
     reaches: ['a doubt that was left to an operator', 'a doubt that an operator ended'],
   },
   {
+    name: 'a reconciler that was stopped when it had asked against an operator and a retry that is in doubt again',
+    scenario: {
+      requests: [request('transfers'), request('transfers', 1, 50_000)],
+      passes: [pass('reconciler', 20_000, 2)],
+      operators: 1,
+      operatorsAfterMs: 45_000,
+      faults: { breaks: 2, freezes: 1 },
+    },
+    reaches: ['a doubt that an operator ended', 'a key that was claimed again'],
+  },
+  {
     name: 'a phased operation, two crashes',
     scenario: {
       requests: [request('rides'), request('rides', 1, late), request('rides', 2, 2 * late)],
@@ -313,6 +346,24 @@ export const cases: readonly Case[] = [
       faults: { freezes: 2 },
     },
     reaches: ['an effect that was claimed again'],
+  },
+  {
+    name: 'the effect worker, whose provider knows no keys, against one that was stopped and goes on',
+    scenario: {
+      requests: [request('sales')],
+      passes: [soon('effects'), pass('effects', 45_000, 2)],
+      faults: { freezes: 2 },
+    },
+    reaches: ['an effect that was claimed again', 'an effect in doubt'],
+  },
+  {
+    name: 'the effect worker against one that comes when the key is forgotten, one crash',
+    scenario: {
+      requests: [request('rides')],
+      passes: [soon('effects'), pass('effects', 25 * hour, 2)],
+      faults: { crashes: 1 },
+    },
+    reaches: ['an effect in doubt'],
   },
   {
     name: 'the effect worker, two crashes',

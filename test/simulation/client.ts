@@ -60,13 +60,13 @@ export async function client(name: string, { program, order, nodes }: Asking, ar
     const sentAfter = sent(name)
     const { reply, received } = await asked(process, { index, program, order, isLast: at === nodes.length - 1 }, around)
     heard({ client: name, program, order: received, sentAfter, reply })
-    if (reply !== 'lost' && isFinal(reply.status)) return
+    if (reply !== 'lost' && isAnswered(reply.status)) return
     await new Promise<void>((resolve) => clock.after(1_000, resolve))
   }
 }
 
 /** What a client takes for an answer: it asks no more. */
-export function isFinal(status: number): boolean {
+export function isAnswered(status: number): boolean {
   return status < 400 || status === 402 || status === 422
 }
 

@@ -1,10 +1,11 @@
 import type { StoredRecord } from '../../src/engine/record.js'
 import type { Order, Program } from './application.js'
-import { isFinal, type Replied, type Told } from './client.js'
+import { isAnswered, type Replied, type Told } from './client.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { judgeAct } from './invariants/acts.js'
 import { holds, isAnswer, judgeHeard, judgeMinted, judgeMismatch, judgeSent } from './invariants/answers.js'
 import { judgeAsk, judgeKey } from './invariants/asks.js'
+import { judgeDoubt } from './invariants/doubts.js'
 import { isNotLanded, judgeEffect } from './invariants/effects.js'
 import { isSettled, judgeEnd, judgeHappened } from './invariants/ends.js'
 import { judgeFence } from './invariants/fences.js'
@@ -100,8 +101,9 @@ export function invariants({
       judgeChange(change, {
         now: world.now(),
         openEffects: () => openEffects(change.before),
-        isHolders: () => database.fencedWrites.some(({ of, before }) => of === 'record' && before === change.before),
+        isHolders: () => database.fencedWrites.some((write) => write.of === 'record' && write.before === change.before),
       })
+      if (world.isTimely) judgeDoubt(change, provider.asks)
       reached()?.record(change)
       lives.note(change)
       if (isOvertaken(change)) overtaken.push({ record: change.before, after: world.steps })
@@ -207,7 +209,7 @@ export function invariants({
       for (const { client, order, reply } of last.values()) {
         if (!client.endsWith('again') || reply === 'lost') continue
         const isUnknown = recordOf(order)?.state === 'unknown'
-        demand(isFinal(reply.status) || isUnknown, () => `${order.key} ended in ${reply.status}`)
+        demand(isAnswered(reply.status) || isUnknown, () => `${order.key} ended in ${reply.status}`)
       }
     },
   }

@@ -700,4 +700,86 @@ export const bugs = [
     caughtBy: { case: 'two requests, one crash, one ambiguous commit' },
     says: /something else than what is stored/,
   },
+  {
+    bug: 'a call is sent although the lease does not last as long as it may',
+    patch: {
+      file: 'src/engine/calling.ts',
+      from: 'const leftMs = Math.min(open.timeoutMs, lease.heldForMs() - limits.callMarginMs)',
+      to: 'const leftMs = open.timeoutMs + 0 * limits.callMarginMs',
+    },
+    caughtBy: {
+      case: 'a call that was begun, and whose holder was stopped, against sweeper, reconciler and resumer',
+    },
+    says: /a second transfer/,
+  },
+  {
+    bug: 'a call that was not sent is taken back, and with it the one before it',
+    patch: {
+      file: 'src/engine/calling.ts',
+      from: "(meaning === 'not_sent' && before === undefined)",
+      to: "meaning === 'not_sent'",
+    },
+    caughtBy: {
+      case: 'a call that was begun twice, and whose holders were stopped or crashed, against a retry when its key is forgotten',
+    },
+    says: /a second charge/,
+  },
+  {
+    bug: 'an effect that is claimed again keeps its fence',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: '    fence: current.fence + 1,',
+      to: '    fence: Math.max(1, current.fence),',
+    },
+    caughtBy: { case: 'the effect worker, whose provider knows no keys, against one that was stopped and goes on' },
+    says: /claimed again under its old fence/,
+  },
+  {
+    bug: 'an effect whose key its provider has forgotten is sent again',
+    patch: {
+      file: 'src/effects/deciding.ts',
+      from: 'if (mayBeKnown && isForgotten(kind, age.sinceFirstStartedMs))',
+      to: 'if (mayBeKnown && age.sinceFirstStartedMs < 0)',
+    },
+    caughtBy: { case: 'the effect worker against one that comes when the key is forgotten, one crash' },
+    says: /a second receipt/,
+  },
+  {
+    bug: 'who was slow may not end the doubt about himself',
+    patch: {
+      file: 'src/engine/state.ts',
+      from: "    from: 'unknown',\n    on: 'complete',\n    to: 'completed',",
+      to: "    from: 'expired',\n    on: 'complete',\n    to: 'completed',",
+    },
+    caughtBy: { case: 'a holder that was stopped and goes on against the sweeper and a retry' },
+    says: /no schedule of it comes by a doubt that its holder ended/,
+  },
+  {
+    bug: 'a renewal leaves the lease as it was',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: "if (!holds(current, claim, 'renew')) return undefined\n  return leased(current, leaseMs, now)",
+      to: "if (!holds(current, claim, 'renew')) return undefined\n  return leased(current, (current.leaseUntil ?? 0) - now + 0 * leaseMs, now)",
+    },
+    caughtBy: { case: 'the effect worker against one that was stopped and goes on' },
+    says: /was renewed, and its lease is as it was/,
+  },
+  {
+    bug: 'a reservation that nobody heard of is not given back',
+    patch: {
+      file: 'src/engine/abandoned.ts',
+      from: 'if (record?.claimId === unheard.claimId) await store.release(record)',
+      to: 'void record',
+    },
+    caughtBy: { case: 'a reservation that nobody hears of against the sweeper, two lines broken' },
+    says: /in doubt, although nobody was asked/,
+  },
+  {
+    bug: 'evidence about a doubt ends a later one',
+    patch: { file: 'src/engine/settling.ts', from: '    fence: record.fence,\n', to: '    fence: undefined,\n' },
+    caughtBy: {
+      case: 'a reconciler that was stopped when it had asked against an operator and a retry that is in doubt again',
+    },
+    says: /a second transfer/,
+  },
 ]

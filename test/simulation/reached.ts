@@ -21,6 +21,7 @@ export const features = [
   'a doubt that a webhook ended',
   'a doubt that an operator ended',
   'a doubt that was left to an operator',
+  'a doubt that its holder ended',
   'a call that had not landed',
   'a tombstone',
   'a tombstone that was forgotten',
@@ -83,6 +84,7 @@ export class Reached {
   }
 
   #settled(before: StoredRecord, after: StoredRecord): void {
+    if (after.claimId === before.claimId && after.state === 'completed') this.note('a doubt that its holder ended')
     const last = after.evidence.length > before.evidence.length ? after.evidence.at(-1) : undefined
     if (last?.says === 'not_landed') this.note('a call that had not landed')
     if (last?.by === 'reconciler') this.note('a doubt that the reconciler ended')

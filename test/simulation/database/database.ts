@@ -43,9 +43,10 @@ export interface Tables {
   readonly orderLocks: Table<string, never>
 }
 
-/** A write of a claim holder, and the row as it was. */
+/** A write of a claim holder, and the row as it was; or until when he was told that he holds it, and the row as it is. */
 export type FencedWrite =
   | { readonly of: 'record'; readonly claim: Claim; readonly before: StoredRecord | undefined }
+  | { readonly of: 'lease'; readonly claim: Claim; readonly after: StoredRecord; readonly until: number }
   | { readonly of: 'effect'; readonly claim: EffectClaim; readonly before: StoredEffect | undefined }
 
 /** Why a record that is past its time still lives. */

@@ -1,6 +1,6 @@
 import type { EffectClaim } from '../../../src/engine/effect-store.js'
 import type { Claim, RecordName } from '../../../src/engine/record.js'
-import { addressOf } from './database.js'
+import { addressOf, type RecordRow } from './database.js'
 import type { Line } from './line.js'
 import { type By, seen } from './table.js'
 import type { Deed } from './update.js'
@@ -15,6 +15,23 @@ export function fencedOn<T>({ database }: Line, name: RecordName | Claim, by: By
       const written = deed.run()
       if (written) database.fencedWrites.push({ of: 'record', claim: name, before })
       return written
+    },
+  }
+}
+
+/** The same, and it is written down until when whoever renews is told that he holds it. */
+export function renewedOn(
+  { database, now }: Line,
+  claim: Claim,
+  leaseMs: number,
+  { waitsFor, run }: Deed<RecordRow | undefined>,
+): Deed<RecordRow | undefined> {
+  return {
+    waitsFor,
+    run() {
+      const row = run()
+      if (row) database.fencedWrites.push({ of: 'lease', claim, after: row.record, until: now() + leaseMs })
+      return row
     },
   }
 }

@@ -8,7 +8,7 @@ import type { Found } from '../../../src/stores/postgres/arguments.js'
 import type { Inserted } from '../../../src/stores/postgres/record-table.js'
 import { marking } from './call-deeds.js'
 import { addressOf, type RecordRow } from './database.js'
-import { fencedOn } from './fenced.js'
+import { fencedOn, renewedOn } from './fenced.js'
 import { forgetRecord } from './hanging.js'
 import type { Line } from './line.js'
 import { serverError } from './server-error.js'
@@ -94,7 +94,7 @@ export function recordDeeds(line: Line, by: By) {
         const next = transitions.renew(record, claim, leaseMs, now())
         return next && { record: next, committedIn }
       })
-      return fencedOn(line, claim, by, renewing)
+      return renewedOn(line, claim, leaseMs, fencedOn(line, claim, by, renewing))
     },
     /** What is complete already is left to whoever judges. */
     complete(claim: Claim, completion: Completion): Deed<RecordRow | undefined> {

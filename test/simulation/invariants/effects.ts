@@ -24,6 +24,8 @@ export function judgeEffect({ before, after }: Change<StoredEffect>, now: number
     return
   }
   demand(after.fence >= before.fence, () => `the fence of ${name} fell`)
+  if (after.started > before.started)
+    demand(after.fence > before.fence, () => `${name} was claimed again under its old fence`)
   if (from === 'leased' && after.fence > before.fence)
     demand((before.leaseUntil ?? 0) <= now, () => `${name} was taken from a worker that lives`)
 }

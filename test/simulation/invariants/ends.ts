@@ -65,7 +65,7 @@ function stateOf({ state, answer }: StoredRecord): string {
 /** Whether nothing more will happen to it by itself, short of a client or a person. */
 export function isSettled({ state, operation, recoveryPoint, isBegun }: StoredRecord): boolean {
   if (state === 'completed' || state === 'expired') return true
-  // Nobody can ask about what a handler did by itself: it waits for a person.
+  // Nobody can ask about what a handler did by itself: it waits for a person, whose queue is all that is unknown.
   if (state === 'unknown') return operation === 'plain'
   // Whoever is no operation goes on with its client alone.
   const isClients = operation === 'plain' || operation === 'sales'

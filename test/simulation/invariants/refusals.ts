@@ -46,7 +46,9 @@ function isGivenBack({ before, after }: RecordChange, found: Circumstances['foun
   const earlier = found.get(before.claimId)
   // Where it took over from one whose lease was over, that one may go on.
   const isOpenAgain = after?.state === earlier?.state || after?.state === 'failed_retryable'
-  return isOpenAgain && after?.generation === earlier?.generation
+  if (isOpenAgain && after?.generation === earlier?.generation) return true
+  // Where it used a key anew, there is nothing in that generation.
+  return after?.state === 'expired' && after.generation === before.generation && earlier?.state === 'completed'
 }
 
 /** A request that meets a lease that is over says so on record, and lets evidence that is there already settle it. */

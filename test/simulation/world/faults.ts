@@ -12,6 +12,7 @@ export type Fault =
   | 'crash_meanwhile'
   | 'late_reply'
   | 'freeze'
+  | 'stall'
   | 'clock_jump'
   | 'wall_back'
   | 'wall_ahead'
@@ -29,7 +30,7 @@ export interface Budget {
   readonly crashes?: number
   /** A reply is on its way for as long as it likes. */
   readonly lateness?: number
-  /** A process is stopped for longer than its lease. */
+  /** A process is stopped for longer than its lease, before or after it has taken in a reply. */
   readonly freezes?: number
   /**
    * The database's clock jumps ahead by more than a lease, or that of a node goes back or ahead. One at most: two that go ahead
@@ -51,11 +52,21 @@ const kindOf = {
   crash_meanwhile: 'crashes',
   late_reply: 'lateness',
   freeze: 'freezes',
+  stall: 'freezes',
   clock_jump: 'jumps',
   wall_back: 'jumps',
   wall_ahead: 'jumps',
   haste: 'haste',
 } as const satisfies Readonly<Record<Fault, keyof Budget | undefined>>
+
+/** Whoever meets one of these is told so at once, and goes on. */
+export const timely: ReadonlySet<Fault> = new Set<Fault>([
+  'none',
+  'break_before',
+  'break_after',
+  'break_meanwhile',
+  'cancel',
+])
 
 export interface Faults {
   /** What is left of each kind. */
@@ -111,7 +122,7 @@ export function faultsFor(call: PortCall<unknown>, faults: Faults, isFirst: bool
     if (crashes > 0 && isFirst) ways.push('crash_before')
     if (crashes > 0 && !isTraceless) ways.push('crash_after')
     if (crashes > 0 && mayDrift) ways.push('crash_meanwhile')
-    if (freezes > 0) ways.push('freeze')
+    if (freezes > 0) ways.push('freeze', 'stall')
     if (jumps > 0) ways.push('wall_back', 'wall_ahead')
   }
   if (jumps > 0 && port === 'store') ways.push('clock_jump')
@@ -145,6 +156,8 @@ export function words(call: Pick<PortCall<unknown>, 'words' | 'process'>, fault:
       return `${usual}: it happens, and its reply is late`
     case 'freeze':
       return `${usual}: it happens, and ${name} is stopped for a minute`
+    case 'stall':
+      return `${usual}: ${name} has its reply, is stopped for a minute, and then hears of it before its timers are due`
     case 'clock_jump':
       return `${usual}: the clock of the database jumps by a minute`
     case 'wall_back':

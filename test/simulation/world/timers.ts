@@ -13,9 +13,9 @@ export interface Timer {
 
 /** All timers of a world, few at any time. */
 export interface Timers {
-  /** The function returned cancels it. */
-  add(timer: Timer): () => void
-  /** The one that fires first; of two at once, the one that was set first. */
+  /** The function returned cancels it. One that is `first` comes before all that are due with it. */
+  add(timer: Timer, place?: 'first'): () => void
+  /** The one that fires first; of two at once, the one that was set first, unless the other has its place before it. */
   next(): Timer | undefined
   remove(timer: Timer): void
   drop(process: Process): void
@@ -29,9 +29,10 @@ export function timers(): Timers {
     if (index >= 0) all.splice(index, 1)
   }
   return {
-    add(timer) {
+    add(timer, place) {
       if (!timer.process.isAlive) return () => {}
-      all.push(timer)
+      if (place === 'first') all.unshift(timer)
+      else all.push(timer)
       return () => remove(timer)
     },
     next() {

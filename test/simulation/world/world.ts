@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/kernel/clock.js'
 import { type Chooser, usual } from './choices.js'
-import { type Fault, type Faults, faultsFor, words } from './faults.js'
+import { type Fault, type Faults, faultsFor, timely, words } from './faults.js'
 import { happens, type PortCall, type Ports } from './port-call.js'
 import { newProcess, type Process, remembered, stateOf, wordsOf } from './process.js'
 import type { Task } from './task.js'
@@ -54,6 +54,8 @@ export class World implements Ports {
   writes = 0
   /** On whose behalf everything runs until the next step: what follows from a call is done for whoever made it. */
   task: Task | undefined
+  /** Whether nothing has gone wrong so far but lines and statements: everybody is there, and hears of it in time. */
+  isTimely = true
   /** Whether what happened last was on its way when its line broke: nobody hears of it. */
   isAdrift = false
   readonly processes: Process[] = []
@@ -126,11 +128,13 @@ export class World implements Ports {
     const chosen = ready[index] ?? waiting[index - ready.length]
     if (chosen === undefined) {
       faults.take('haste')
+      this.isTimely = false
       return this.#passed(timer)
     }
     const ways = index < ready.length ? faultsFor(chosen.call, faults, isFirst(ready, index)) : (['cancel'] as const)
     const way = ways[chooser.how(ways.length)] ?? 'none'
     faults.take(way)
+    if (!timely.has(way)) this.isTimely = false
     if (chooser !== usual) this.trace.push(told(chosen.call, way))
     this.#takes(chosen, way)
     return 'more'
@@ -183,6 +187,7 @@ export class World implements Ports {
 
   /** Nothing happens for so long. What was due meanwhile is due now. */
   pass(ms: number): void {
+    this.isTimely = false
     this.time += ms
   }
 
@@ -263,6 +268,10 @@ export class World implements Ports {
         process.frozenUntil = this.time + longMs
         tell()
         break
+      case 'stall':
+        process.frozenUntil = this.time + longMs
+        this.#reply(process, happened(call, resolve, reject), 'first')
+        break
       case 'clock_jump':
         this.databaseJumpMs += longMs
         tell()
@@ -293,19 +302,19 @@ export class World implements Ports {
     return urgent === undefined ? ready : [urgent]
   }
 
-  /** A process that is stopped hears of it when it goes on. */
-  #reply(process: Process, replied: Replied): void {
+  /** A process that is stopped hears of it when it goes on; `first`: before what else it has to do then. */
+  #reply(process: Process, replied: Replied, place?: 'first'): void {
     if (process.frozenUntil <= this.time) this.#tell(process, replied)
     else {
-      this.#owes(process, replied)
+      this.#owes(process, replied, place)
       const callback = () => this.#tell(process, replied)
-      this.#timers.add({ at: process.frozenUntil, process, callback, isWeak: false, task: this.task })
+      this.#timers.add({ at: process.frozenUntil, process, callback, isWeak: false, task: this.task }, place)
     }
   }
 
   /** What is in a reply is decided when it happens, whenever it arrives. */
-  #owes(process: Process, { learned }: Replied): void {
-    if (this.#options.remembers) process.owed = remembered(process.owed, this.time, learned())
+  #owes(process: Process, { learned }: Replied, place = 'last'): void {
+    if (this.#options.remembers) process.owed = remembered(process.owed, this.time, `${place}: ${learned()}`)
   }
 
   #tell(process: Process, { tell, learned }: Replied): void {

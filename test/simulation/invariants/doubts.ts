@@ -1,0 +1,15 @@
+import { subjectOf } from '../application.js'
+import type { Ask } from '../provider.js'
+import { demand } from '../violation.js'
+import type { RecordChange } from './records.js'
+
+/**
+ * Nobody is left in doubt about nothing: where every process lives and hears in time, a reservation whose reply was lost is
+ * given back, and only what a provider was asked for can be unknown.
+ */
+export function judgeDoubt({ before, after }: RecordChange, asks: readonly Ask[]): void {
+  if (before?.state !== 'in_progress' || after?.state !== 'unknown' || after.operation !== 'plain') return
+  const subject = subjectOf({ tenant: after.scope, key: after.key }, after.generation)
+  const isAsked = asks.some((ask) => ask.subject === subject)
+  demand(isAsked, () => `${subject} is in doubt, although nobody was asked for anything`)
+}
