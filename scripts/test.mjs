@@ -104,7 +104,7 @@ async function installDependencies() {
   return 'passed'
 }
 
-/** Random schedules, 200,000 or as many as fit in two minutes, which it says. All those of the small cases take longer: `npm run simulate`. */
+/** Random schedules, 200,000 or as many as fit in two minutes, which it says. Of the small cases the tests run the first ones; all take longer: `npm run simulate`. */
 async function simulate() {
   return (await run('node scripts/simulate.mjs --random --schedules 200000 --minutes 2')) ? 'passed' : 'failed'
 }
