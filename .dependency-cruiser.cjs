@@ -98,6 +98,12 @@ module.exports = {
       to: { path: '^src/engine/effect-transitions\\.ts$' },
     },
     {
+      name: 'simulated-testimonies-are-the-engine-s',
+      severity: 'error',
+      module: { path: '^test/simulation/database/hanging\\.ts$' },
+      to: { path: '^src/engine/reaped-testimony\\.ts$' },
+    },
+    {
       name: 'simulated-phases-are-the-store-s',
       comment: 'In which order a transaction asks its server is not written a second time.',
       severity: 'error',
@@ -109,6 +115,30 @@ module.exports = {
       severity: 'error',
       module: { path: '^test/simulation/database/single\\.ts$' },
       to: { path: '^src/stores/postgres/single/single\\.ts$' },
+    },
+    {
+      name: 'simulated-joined-transactions-are-the-store-s',
+      severity: 'error',
+      module: { path: '^test/simulation/database/single\\.ts$' },
+      to: { path: '^src/stores/postgres/single/joined\\.ts$' },
+    },
+    {
+      name: 'simulated-commits-are-the-store-s',
+      severity: 'error',
+      module: { path: '^test/simulation/database/committing\\.ts$' },
+      to: { path: '^src/stores/postgres/in-one-commit\\.ts$' },
+    },
+    {
+      name: 'simulated-order-of-steps-is-the-store-s',
+      severity: 'error',
+      module: { path: '^test/simulation/database/simulated-store\\.ts$' },
+      to: { path: '^src/stores/postgres/steps\\.ts$' },
+    },
+    {
+      name: 'simulated-group-commit-is-the-store-s',
+      severity: 'error',
+      module: { path: '^test/simulation/database/simulated-store\\.ts$' },
+      to: { path: '^src/stores/postgres/batching-table\\.ts$' },
     },
   ],
   forbidden: [

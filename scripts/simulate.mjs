@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { exitOnSignals } from './processes.mjs'
-import { bundled } from './simulation/bundle.mjs'
+import { bundled, codeOf } from './simulation/bundle.mjs'
 import { campaign } from './simulation/campaign.mjs'
 import { cases } from './simulation/cases.mjs'
 import { repeated } from './simulation/repeated.mjs'
@@ -16,79 +16,126 @@ import { sabotage } from './simulation/sabotage.mjs'
 
 const help = `npm run simulate -- [options]
 
-  --schedules N   random schedules to run (default 200000)
-  --minutes N     and no longer than this (default 2)
-  --from SEED     the first of their seeds (default 1)
-  --record        go on after the last seed on record, and put what was run on record, in docs/RELIABILITY.md
+Every schedule of the small cases, then random ones.
+
   --cases         only the small cases, all schedules of each
+  --case WORDS    of these, only those that have the words in their name; nothing is put on record
   --random        only the random ones
+  --schedules N   so many of them (default 200000, or as many as there is time for)
+  --minutes N     for no longer than this (default 2, or as long as it takes where --schedules is said)
+  --from SEED     the first of their seeds (default 1)
   --seed SEED     one seed again, in words
   --sabotage      plant every known bug, and see that each is caught
   --bug WORDS     of these, only those that have the words in their name; nothing is put on record
+  --record        put what was run on record, in docs/RELIABILITY.md; random ones go on after the last seed that is there
   --processes N   how many at once (default: as many as there are cores)
   --help          this text
 `
 
+/** What is run: one of these. */
+const modes = /** @type {const} */ (['cases', 'case', 'random', 'seed', 'sabotage', 'bug'])
+
+/** What has a say only in random schedules. */
+const ofRandom = /** @type {const} */ (['schedules', 'minutes', 'from'])
+
 exitOnSignals()
-const { values: asked } = parseArgs({
-  options: {
-    schedules: { type: 'string' },
-    minutes: { type: 'string' },
-    from: { type: 'string' },
-    record: { type: 'boolean' },
-    cases: { type: 'boolean' },
-    random: { type: 'boolean' },
-    seed: { type: 'string' },
-    sabotage: { type: 'boolean' },
-    bug: { type: 'string' },
-    processes: { type: 'string' },
-    help: { type: 'boolean' },
-  },
-})
-process.exitCode = (await main()) ? 0 : 1
+const asked = askedFor()
+const numbers = {
+  schedules: wholeNumber('schedules'),
+  minutes: wholeNumber('minutes'),
+  from: wholeNumber('from'),
+  seed: wholeNumber('seed'),
+  processes: wholeNumber('processes') ?? availableParallelism(),
+}
+refuseContradictions()
+process.exitCode = asked.help || (await main()) ? 0 : 1
 
 async function main() {
-  if (asked.help) {
-    console.log(help)
-    return true
-  }
-  const processes = wholeNumber('processes', availableParallelism())
-  if (asked.bug !== undefined) return (await sabotage(processes, asked.bug)) !== undefined
-  if (asked.sabotage) return recorded('bugs', await sabotage(processes, ''))
+  const { processes, seed } = numbers
   const bundle = await bundled('simulate')
-  if (asked.seed !== undefined) return repeated(bundle, wholeNumber('seed', 1))
-  if (!asked.random && !recorded('cases', await cases(bundle, processes))) return false
+  const code = codeOf(bundle)
+  console.log(`code ${code}`)
+  if (seed !== undefined) return repeated(bundle, seed)
+  if (asked.bug !== undefined) return (await sabotage(processes, asked.bug)) !== undefined
+  if (asked.sabotage) return recorded('bugs', code, await sabotage(processes, ''))
+  if (asked.case !== undefined) return (await cases(bundle, processes, asked.case)) !== undefined
+  if (!asked.random && !recorded('cases', code, await cases(bundle, processes, ''))) return false
   if (asked.cases) return true
+  const { schedules, minutes, from = 1 } = numbers
   const ran = await campaign({
     bundle,
     processes,
-    from: asked.record ? nextSeed() : wholeNumber('from', 1),
-    schedules: wholeNumber('schedules', asked.minutes === undefined ? 200_000 : 1e9),
-    minutes: wholeNumber('minutes', 2),
+    from: asked.record ? nextSeed() : from,
+    schedules: schedules ?? (minutes === undefined ? 200_000 : Number.POSITIVE_INFINITY),
+    minutes: minutes ?? (schedules === undefined ? 2 : Number.POSITIVE_INFINITY),
   })
-  return recorded('campaigns', ran)
+  return recorded('campaigns', code, ran)
+}
+
+function askedFor() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        cases: { type: 'boolean' },
+        case: { type: 'string' },
+        random: { type: 'boolean' },
+        schedules: { type: 'string' },
+        minutes: { type: 'string' },
+        from: { type: 'string' },
+        seed: { type: 'string' },
+        sabotage: { type: 'boolean' },
+        bug: { type: 'string' },
+        record: { type: 'boolean' },
+        processes: { type: 'string' },
+        help: { type: 'boolean' },
+      },
+    })
+    if (values.help) console.log(help)
+    return values
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** Before anything runs, so that nobody waits for what was not asked for. */
+function refuseContradictions() {
+  const said = modes.filter((mode) => asked[mode] !== undefined)
+  if (said.length > 1) refuse(`--${said.join(' and --')} are different things: say one of them.`)
+  const [mode] = said
+  const idle = ofRandom.find((name) => asked[name] !== undefined)
+  if (idle !== undefined && mode !== undefined && mode !== 'random') refuse(`--${idle} says nothing to --${mode}.`)
+  if (!asked.record) return
+  if (mode === 'seed' || mode === 'case' || mode === 'bug') refuse(`--${mode} is part of a run, and not put on record.`)
+  if (asked.from !== undefined) refuse('--record goes on after the last seed on record: leave out --from.')
 }
 
 /**
  * Whether it went well; and if it did and was to be recorded, it is.
  *
  * @param {import('./simulation/results.mjs').Kind} kind
+ * @param {string} code
  * @param {readonly object[] | undefined} figures
  */
-function recorded(kind, figures) {
-  if (figures !== undefined && asked.record) record(kind, figures)
+function recorded(kind, code, figures) {
+  if (figures !== undefined && asked.record) record(kind, code, figures)
   return figures !== undefined
 }
 
-/**
- * @param {'schedules' | 'minutes' | 'from' | 'seed' | 'processes'} name
- * @param {number} otherwise
- */
-function wholeNumber(name, otherwise) {
+/** @param {'schedules' | 'minutes' | 'from' | 'seed' | 'processes'} name */
+function wholeNumber(name) {
   const text = asked[name]
-  if (text === undefined) return otherwise
+  if (text === undefined) return undefined
   const number = Number(text)
-  if (Number.isSafeInteger(number) && number > 0) return number
-  console.error(`--${name} is a whole number from 1, not ${text}.`)
+  return Number.isSafeInteger(number) && number > 0
+    ? number
+    : refuse(`--${name} is a whole number from 1, not ${text}.`)
+}
+
+/**
+ * @param {string} why
+ * @returns {never}
+ */
+function refuse(why) {
+  console.error(`${why}\nWhat there is: npm run simulate -- --help`)
   process.exit(2)
 }

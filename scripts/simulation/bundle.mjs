@@ -1,4 +1,5 @@
 /** The simulation and the source that it simulates, as one file: quick to start, and quick to run. */
+import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { build } from 'esbuild'
@@ -19,6 +20,7 @@ export async function bundled(name, { entry = 'test/simulation/main.ts', edits =
   const outfile = join(root, '.cache', 'simulation', `${name}.mjs`)
   await build({
     entryPoints: [join(root, entry)],
+    absWorkingDir: root,
     outfile,
     bundle: true,
     platform: 'node',
@@ -29,6 +31,15 @@ export async function bundled(name, { entry = 'test/simulation/main.ts', edits =
     plugins: [patching(edits)],
   })
   return outfile
+}
+
+/**
+ * Which code a bundle is, wherever it was made: whoever has the same gets the same schedule of a seed.
+ *
+ * @param {string} bundle
+ */
+export function codeOf(bundle) {
+  return hash('sha256', readFileSync(bundle)).slice(0, 12)
 }
 
 /**

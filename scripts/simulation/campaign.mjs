@@ -9,7 +9,7 @@ import { tell } from './told.mjs'
  * @property {number} schedules
  * @property {number} perSecond of one core
  * @property {number} seconds
- * @property {Readonly<Record<string, number>>} [reached] how many of them came by what, while something could still go wrong
+ * @property {Readonly<Record<string, number>>} reached how many of them came by what, while something could still go wrong
  *
  * @param {{ bundle: string, processes: number, from: number, schedules: number, minutes: number }} asked
  * @returns {Promise<[Ran] | undefined>} `undefined` when a promise was broken
@@ -66,7 +66,8 @@ export async function campaign({ bundle, processes, from, schedules, minutes }) 
     console.error(`✗ so many schedules, and none of them came by ${missed.join(', ')}`)
     return undefined
   }
-  if (ran < schedules) console.log(`  ${schedules} were asked for; there was no more time than ${minutes} min`)
+  if (ran < schedules && Number.isFinite(schedules))
+    console.log(`  ${schedules} were asked for; there was no more time than ${minutes} min`)
   return [{ from, to: next - 1, schedules: ran, perSecond, seconds: Math.round(seconds), reached }]
 }
 

@@ -1,4 +1,4 @@
-/** Every schedule of every small case. */
+/** Every schedule of small cases. */
 import { bundled } from './bundle.mjs'
 import { simulated } from './child.mjs'
 import { tell } from './told.mjs'
@@ -9,14 +9,21 @@ const most = 2_000_000
 /**
  * @param {string} bundle
  * @param {number} processes
+ * @param {string} words that are in the name of each that is run
  * @returns {Promise<readonly Exhausted[] | undefined>} `undefined` when one of them is not exhausted, or a promise was broken
  *
  * @typedef {{ name: string, schedules: number, states: number }} Exhausted
  */
-export async function cases(bundle, processes) {
+export async function cases(bundle, processes, words) {
   const { cases: all } = await import(await bundled('cases', { entry: 'test/simulation/cases.ts' }))
   /** @type {string[]} */
-  const names = all.map((/** @type {{ name: string }} */ { name }) => name)
+  const names = all
+    .map((/** @type {{ name: string }} */ { name }) => name)
+    .filter((/** @type {string} */ name) => name.includes(words))
+  if (names.length === 0) {
+    console.error(`No case has “${words}” in its name: npm run simulate -- --cases tells their names.`)
+    return undefined
+  }
   const waiting = names.values()
   /** @type {Exhausted[]} */
   const done = []

@@ -1,5 +1,4 @@
 /** What was run, on record: campaigns as ranges of seeds, so that they add up; of cases and planted bugs the last run. */
-import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -7,7 +6,7 @@ import { root } from '../root.mjs'
 
 /**
  * @typedef {'campaigns' | 'cases' | 'bugs'} Kind
- * @typedef {{ date: string, node: string, commit?: string }} When
+ * @typedef {{ date: string, node: string, code: string }} When of which code: the digest of what ran
  * @typedef {import('./campaign.mjs').Ran & When} Campaign
  *
  * @typedef {object} OnRecord
@@ -18,10 +17,11 @@ import { root } from '../root.mjs'
 
 const file = join(root, 'docs', 'reliability', 'simulation.json')
 const page = join(root, 'docs', 'RELIABILITY.md')
-const nothing = { campaigns: [], cases: { date: '', node: '', figures: [] }, bugs: { date: '', node: '', figures: [] } }
+const never = { date: '', node: '', code: '', figures: [] }
+const nothing = { campaigns: [], cases: never, bugs: never }
 
 /** @returns {OnRecord} */
-function onRecord() {
+export function onRecord() {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : nothing
 }
 
@@ -32,10 +32,11 @@ export function nextSeed() {
 
 /**
  * @param {Kind} kind
+ * @param {string} code
  * @param {readonly object[]} figures
  */
-export function record(kind, figures) {
-  const when = { date: new Date().toISOString().slice(0, 10), node: process.version, commit: commit() }
+export function record(kind, code, figures) {
+  const when = { date: new Date().toISOString().slice(0, 10), node: process.version, code }
   const before = onRecord()
   const now =
     kind === 'campaigns'
@@ -45,20 +46,13 @@ export function record(kind, figures) {
   writeFileSync(page, withFigures(readFileSync(page, 'utf8')))
 }
 
-/** The code that ran; what is only on record does not count as a change of it. */
-function commit() {
-  const git = (/** @type {string[]} */ ...words) => execFileSync('git', words, { cwd: root }).toString().trim()
-  const isChanged = git('status', '--porcelain', '--', 'src', 'test/simulation', 'scripts/simulation') !== ''
-  return `${git('rev-parse', '--short=10', 'HEAD')}${isChanged ? ', changed' : ''}`
-}
-
 /** @param {readonly object[]} figures */
 function ran(figures) {
   return /** @type {readonly import('./campaign.mjs').Ran[]} */ (figures)
 }
 
 /**
- * Campaigns of one day and one commit that went on from each other are one: there may be hundreds.
+ * Campaigns of one day and one code that went on from each other are one: there may be hundreds.
  *
  * @param {readonly Campaign[]} campaigns
  */
@@ -78,7 +72,7 @@ function joined(campaigns) {
  * @param {Campaign} one
  */
 function isContinued(last, one) {
-  return last.to + 1 === one.from && last.date === one.date && last.node === one.node && last.commit === one.commit
+  return last.to + 1 === one.from && last.date === one.date && last.node === one.node && last.code === one.code
 }
 
 /**
@@ -89,22 +83,18 @@ function together(a, b) {
   const schedules = a.schedules + b.schedules
   const busySeconds = a.schedules / a.perSecond + b.schedules / b.perSecond
   const perSecond = Math.round(schedules / busySeconds)
-  return { to: b.to, schedules, seconds: a.seconds + b.seconds, perSecond, ...reachedBy([a, b]) }
+  return { to: b.to, schedules, seconds: a.seconds + b.seconds, perSecond, reached: reachedBy([a, b]) }
 }
 
 /**
- * What campaigns came by, added up. The first ones did not count it, and later ones count more than those before them.
+ * What campaigns came by, added up. Later ones may count more than those before them.
  *
  * @param {readonly Campaign[]} campaigns
- * @returns {{ reached?: Record<string, number> }}
  */
 function reachedBy(campaigns) {
-  const counted = campaigns.flatMap(({ reached }) => (reached === undefined ? [] : [reached]))
-  if (counted.length === 0) return {}
+  const counted = campaigns.map(({ reached }) => reached)
   const names = [...new Set(counted.flatMap(Object.keys))]
-  return {
-    reached: Object.fromEntries(names.map((name) => [name, counted.reduce((sum, one) => sum + (one[name] ?? 0), 0)])),
-  }
+  return Object.fromEntries(names.map((name) => [name, counted.reduce((sum, one) => sum + (one[name] ?? 0), 0)]))
 }
 
 /**
@@ -124,10 +114,10 @@ function tables({ campaigns, cases, bugs }) {
     ({ name, schedules, states }) => `| ${name} | ${schedules} | ${states} | exhausted |`,
   )
   const runs = campaigns.map(
-    ({ date, node, commit = '', from, to, schedules, perSecond }) =>
-      `| ${date} | ${node} | ${commit} | ${from} to ${to} | ${schedules} | ${perSecond} |`,
+    ({ date, node, code, from, schedules, perSecond }) =>
+      `| ${date} | ${node} | ${code} | ${schedules} | ${perSecond} | \`npm run simulate -- --random --from ${from} --schedules ${schedules}\` |`,
   )
-  const reached = Object.entries(reachedBy(campaigns).reached ?? {}).map(([name, count]) => `| ${name} | ${count} |`)
+  const reached = Object.entries(reachedBy(campaigns)).map(([name, count]) => `| ${name} | ${count} |`)
   const caught = bugs.figures.map(({ bug, caughtBy }) => `| ${bug} | ${caughtBy} |`)
   return [
     section(
@@ -138,13 +128,13 @@ function tables({ campaigns, cases, bugs }) {
     ),
     section(
       `Random schedules: ${total} in all, 0 violations, each campaign on the code of its day`,
-      'npm run simulate -- --random --from SEED --schedules N',
-      ['| date | node | commit | seeds | schedules | per second of a core |', '|---|---|---|---|---:|---:|'],
+      'npm run simulate -- --random --record --schedules N',
+      ['| date | node | code | schedules | per second of a core | the same again |', '|---|---|---|---:|---:|---|'],
       runs,
     ),
     section(
-      'What random schedules came by, while something could still go wrong (of those that were counted)',
-      'npm run simulate -- --random --from SEED --schedules N',
+      'What random schedules came by, while something could still go wrong',
+      'npm run simulate -- --random --record --schedules N',
       ['| what | schedules |', '|---|---:|'],
       reached,
     ),
@@ -157,13 +147,9 @@ function tables({ campaigns, cases, bugs }) {
   ].join('')
 }
 
-/**
- * When and on what it was run. The first records do not say on which code.
- *
- * @param {When} when
- */
-function wordsOf({ date, node, commit }) {
-  return `${date}, node ${node}${commit === undefined ? '' : `, commit ${commit}`}`
+/** @param {When} when */
+function wordsOf({ date, node, code }) {
+  return `${date}, node ${node}, code ${code}`
 }
 
 /**

@@ -23,6 +23,10 @@ const mostSchedules = 200_000
  */
 export async function sabotage(processes, words) {
   const wanted = bugs.filter(({ bug }) => bug.includes(words))
+  if (wanted.length === 0) {
+    console.error(`No planted bug has “${words}” in its name: test/simulation/planted-bugs.mjs has all of them.`)
+    return undefined
+  }
   const waiting = wanted.entries()
   let caught = 0
   const lane = async () => {
@@ -37,7 +41,7 @@ export async function sabotage(processes, words) {
   }
   await Promise.all(Array.from({ length: processes }, lane))
   console.log(`${caught} of ${wanted.length} planted bugs are caught`)
-  return caught === wanted.length && caught > 0
+  return caught === wanted.length
     ? wanted.map(({ bug, caughtBy }) => ({ bug, caughtBy: wordsOf(caughtBy) }))
     : undefined
 }

@@ -16,8 +16,9 @@ export async function leave<Tx>(
   errorCode: string,
   looks = record.looks,
 ): Promise<Reconciled> {
-  const seen = { generation: record.generation, fence: record.fence, state: 'unknown' } as const
-  const isLeft = record.reconcileAfter === undefined
+  const { generation, fence, reconcileAfter: dueAt } = record
+  const seen = { generation, fence, state: 'unknown', dueAt } as const
+  const isLeft = dueAt === undefined
   if (!isLeft && (await wholeStore.postpone(record, { ...seen, looks, afterMs: undefined, errorCode })))
     events.emit('left_to_operator', () => ({ ...subjectIn(record), errorCode }))
   return 'left_to_operator'

@@ -66,7 +66,7 @@ async function putOff<Tx>(
   looks: number,
   afterMs: number,
 ): Promise<Reconciled> {
-  const { generation, fence } = record
-  await wholeStore.postpone(record, { generation, fence, state: 'unknown', looks, afterMs })
+  const { generation, fence, reconcileAfter: dueAt } = record
+  await wholeStore.postpone(record, { generation, fence, state: 'unknown', dueAt, looks, afterMs })
   return 'put_off'
 }

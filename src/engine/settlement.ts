@@ -28,6 +28,8 @@ export interface Plan {
   readonly fence?: number
   /** The state, as whoever looked has seen it: evidence may have ended a doubt since, and what may go on is not put off. */
   readonly state?: 'unknown' | 'failed_retryable'
+  /** When it was due, as whoever looked has seen it: what was said since has made it due anew, and that is not put off. */
+  readonly dueAt?: number | undefined
   readonly looks: number
   /** `undefined` leaves it to a person. */
   readonly afterMs: number | undefined

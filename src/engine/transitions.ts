@@ -160,6 +160,7 @@ export function postpone(current: StoredRecord | undefined, plan: Plan, now: num
   if (current === undefined || !isLast(current, plan)) return undefined
   if (current.state !== 'unknown' && current.state !== 'failed_retryable') return undefined
   if (plan.state !== undefined && plan.state !== current.state) return undefined
+  if (plan.dueAt !== undefined && plan.dueAt !== current.reconcileAfter) return undefined
   const { looks, afterMs, errorCode = current.errorCode } = plan
   const reconcileAfter = afterMs === undefined ? undefined : now + afterMs
   return changedRecord(current, { looks, errorCode, reconcileAfter })

@@ -44,8 +44,22 @@ export const services = {
   shipment: { name: 'shipment', lagMs: 2_000 },
 } as const satisfies Readonly<Record<string, Service>>
 
-const timeoutMs = 10_000
+/** For so long a call to a provider may take. */
+export const timeoutMs = 10_000
 const timeout = '10s'
+
+/**
+ * What clients of this application were promised: all of it is left to the defaults, and written down here so that nobody has
+ * to take the engine's word for it.
+ */
+export const promised = {
+  /** An answer is kept for so long. */
+  retentionMs: day,
+  /** And for so long after that its key is known to have been used. */
+  tombstoneMs: 30 * day,
+  /** Who has taken a key, or an effect, has it for so long, each time that he says so. */
+  leaseMs: 30_000,
+} as const
 
 /** What is wanted once per request. */
 export function subjectOf({ tenant, key }: Pick<Order, 'tenant' | 'key'>, generation: number): string {

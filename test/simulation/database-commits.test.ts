@@ -78,6 +78,38 @@ describe('a COMMIT that lands after its line broke', () => {
   })
 })
 
+describe('a line that breaks while a statement waits', () => {
+  const waiting = async () => {
+    const { world, one, two, through, database } = heldDatabase()
+    const [first, second] = [one.begin(), two.begin()]
+    await through(first.tx.insert('rides', 'r1'))
+    await through(second.tx.insert('rides', 'r2'))
+    const losing = second.tx.insert('rides', 'r1')
+    losing.catch(() => undefined)
+    return { world, first, second, losing, through, database }
+  }
+
+  test('is noticed by the server when the wait is over: until then its transaction keeps its locks', async () => {
+    const { world, first, second, losing, through, database } = await waiting()
+    await world.drift('node 2 inserts r1 into rides')
+    await expect(losing).rejects.toMatchObject({ code: 'ECONNRESET' })
+    await expect(second.commit()).rejects.toMatchObject({ code: 'transaction_ended' })
+    expect(database.tables.rows.get('rides\nr2')?.holder).toBeDefined()
+    first.rollBack()
+    await world.goOn()
+    expect(database.tables.rows.size).toBe(0)
+    await expect(through(second.tx.get('rides', 'r2'))).rejects.toMatchObject({ code: 'transaction_ended' })
+  })
+
+  test('is noticed also where the server refuses it then', async () => {
+    const { world, first, through, database } = await waiting()
+    await world.drift('node 2 inserts r1 into rides')
+    await through(first.commit())
+    expect(database.rows('rides').map(({ id }) => id)).toEqual(['r1'])
+    expect(database.tables.rows.size).toBe(1)
+  })
+})
+
 describe('a statement that the server cancels', () => {
   test('by itself has not happened, and the caller is told so', async () => {
     const { world, database, one, claim } = heldDatabase()

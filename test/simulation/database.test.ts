@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { claimed, leaseMs } from '../../src/conformance/given.js'
+import { claimed, leaseMs, reservation, retentionMs } from '../../src/conformance/given.js'
 import { effect, kind } from '../../src/conformance/given-effects.js'
+import { lineOf } from './database/line.js'
+import { simulatedBatches } from './database/shared-statements.js'
 import { asked, completing, heldDatabase, k2, keeping, name } from './held-database.js'
+import { newProcess } from './world/process.js'
 
 /** Who waits for whom on the simulated database, and who does not. */
 
@@ -30,6 +33,79 @@ describe('whoever reserves a key that an open `single` has written', () => {
     await world.loseRequest(`node 1 commits ${name}`)
     expect(await through(reserving)).toMatchObject({ kind: 'reserved' })
     await expect(through(running)).rejects.toMatchObject({ code: 'store_failed' })
+  })
+})
+
+describe('a record that an open transaction has changed', () => {
+  test('is reserved by nobody, who does not wait to learn that', async () => {
+    const { world, two, claim, openTransaction } = heldDatabase()
+    await openTransaction(await claim(), 'record')
+    const reserving = two.reserve(asked())
+    for (const step of ['reserves', 'reads']) await world.happen(`node 2 ${step} ${name}`)
+    expect(await reserving).toMatchObject({ kind: 'in_progress' })
+  })
+
+  test.each(['happen', 'loseRequest'] as const)(
+    'is waited for by a `single` that found none, and has lost the key however that ends: %s',
+    async (end) => {
+      const { world, one, two, openTransaction, through } = heldDatabase()
+      const creating = two.single(asked(), async () => keeping)
+      creating.catch(() => undefined)
+      for (const step of ['tries to lock', 'reads']) await world.happen(`node 2 ${step} ${name}`)
+      const claiming = claimed(one, asked())
+      await world.happen(`node 1 reserves ${name}`)
+      await openTransaction(await claiming, 'record')
+      expect(world.underWay()).toEqual([`node 2 commits ${name} (waits)`, `node 1 commits ${name}`])
+      await world[end](`node 1 commits ${name}`)
+      await expect(through(creating)).rejects.toMatchObject({ code: 'claim_lost' })
+    },
+  )
+
+  test('is waited for by whoever found nothing when it began', async () => {
+    const { world, one, two, through } = heldDatabase()
+    const written = async () => {
+      const own = one.begin()
+      const running = one.single(asked(), async () => keeping, own.tx)
+      for (const step of [`tries to lock ${name}`, `reads ${name}`, `writes ${name} and its effects`])
+        await world.happen(`node 1 ${step}`)
+      await running
+      return () => {
+        const committing = own.commit()
+        return world.happen('node 1 commits its own transaction').then(() => committing)
+      }
+    }
+    const isWaiting = () => world.underWay().includes(`node 2 reserves ${name} (waits)`)
+    const commit = await written()
+    const reserving = two.reserve(asked())
+    expect(isWaiting()).toBe(true)
+    await commit()
+    expect(isWaiting()).toBe(false)
+    world.time += retentionMs
+    const commitAgain = await written()
+    expect(isWaiting()).toBe(true)
+    await commitAgain()
+    expect(await through(reserving)).toMatchObject({ kind: 'completed' })
+  })
+})
+
+describe('a statement for several keys that has waited', () => {
+  test('tells of what was there when it began as that was then, and of what came since nothing', async () => {
+    const { world, database, one, through, claim, openTransaction } = heldDatabase()
+    const batches = simulatedBatches(lineOf(database, world.ports, newProcess('node 2')))
+    const held = await claim()
+    const running = one.single(reservation({ key: k2 }), async () => ({ ...keeping, effects: [effect('a')] }))
+    running.catch(() => undefined)
+    for (const step of ['tries to lock', 'reads']) await world.happen(`node 1 ${step} acme/${k2}`)
+    await world.happen(`node 1 writes acme/${k2} and its effects`)
+    const inserting = batches.insert([asked(), reservation({ key: k2 })])
+    expect(world.underWay()).toContain(`node 2 reserves ${name} and acme/${k2} (waits)`)
+    await openTransaction(held, 'record')
+    await world.happen(`node 1 commits ${name}`)
+    await world.happen(`node 1 commits acme/${k2}`)
+    expect(await through(inserting)).toMatchObject([
+      { kind: 'known', found: { record: { state: 'in_progress' } } },
+      undefined,
+    ])
   })
 })
 

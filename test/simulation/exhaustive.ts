@@ -19,10 +19,12 @@ export interface Exhausted {
 /**
  * Every schedule of a scenario, one after another: each follows the last one up to its last choice that can be made
  * otherwise. What a process does is decided by what it was told, so two schedules that have told every process the same, with
- * the same database and the same ledger, go on alike: the second is left there.
+ * the same database and the same ledger, and of which the judge remembers the same, go on and are judged alike: the second is
+ * left there.
  */
 export async function exhaust(scenario: Scenario, most: number): Promise<Exhausted> {
-  const seen = new Set<string>()
+  /** In which schedule each state was come by first. */
+  const seen = new Map<string, number>()
   const reached = new Set<Feature>()
   let list: readonly number[] | undefined = []
   let [schedules, cut] = [0, 0]
@@ -31,14 +33,17 @@ export async function exhaust(scenario: Scenario, most: number): Promise<Exhaust
     const followed: readonly number[] = list
     const onStep = (made: ReturnType<typeof simulation>) => {
       if (choices.length < followed.length || made.isRecovering()) return 'go' as const
+      // How it came about is judged first, also where it leads to what is known.
+      made.checks.step()
       // Of each state a few bytes are kept: there are tens of thousands, and each is some thousand characters.
       const state = hash('sha1', made.digest(), 'base64')
-      if (seen.has(state)) return 'cut' as const
-      seen.add(state)
-      return 'go' as const
+      const first = seen.get(state)
+      if (first === undefined) seen.set(state, schedules)
+      // One that comes back to where it was, since what arrived changed nothing, is the only one that goes on from there.
+      return first === undefined || first === schedules ? ('go' as const) : ('cut' as const)
     }
     const ended = await run({
-      simulation: simulation(scenario, following(followed, usual, choices), 'remembers'),
+      simulation: simulation(scenario, following(followed, usual, choices), { memory: 'remembers' }),
       choices,
       onStep,
     })

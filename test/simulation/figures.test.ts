@@ -1,9 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { withFigures } from '../../scripts/simulation/results.mjs'
+import { onRecord, withFigures } from '../../scripts/simulation/results.mjs'
+import { cases } from './cases.js'
+import { bugs } from './planted-bugs.mjs'
 
 const page = readFileSync(new URL('../../docs/RELIABILITY.md', import.meta.url), 'utf8')
 
 test('the figures in docs/RELIABILITY.md are those on record', () => {
   expect(page).toBe(withFigures(page))
+})
+
+/** What has changed since is for whoever changes it to run again; what has never run is not said to be exhausted or caught. */
+test('every case and every planted bug is on record', () => {
+  const { cases: exhausted, bugs: caught } = onRecord()
+  expect(exhausted.figures.map(({ name }) => name)).toEqual(cases.map(({ name }) => name))
+  expect(caught.figures.map(({ bug }) => bug)).toEqual(bugs.map(({ bug }) => bug))
 })

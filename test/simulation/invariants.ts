@@ -3,7 +3,7 @@ import type { Order, Program } from './application.js'
 import { isAnswered, type Replied, type Told } from './client.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { judgeAct } from './invariants/acts.js'
-import { holds, isAnswer, judgeHeard, judgeMinted, judgeMismatch, judgeSent } from './invariants/answers.js'
+import { holds, isAnswer, judgeHeard, judgeMinted, judgeMismatch, judgeRoute, judgeSent } from './invariants/answers.js'
 import { judgeAsk, judgeKey } from './invariants/asks.js'
 import { judgeDoubt } from './invariants/doubts.js'
 import { isNotLanded, judgeEffect } from './invariants/effects.js'
@@ -11,10 +11,13 @@ import { isSettled, judgeEnd, judgeHappened } from './invariants/ends.js'
 import { judgeFence } from './invariants/fences.js'
 import { keyLives, oncePerLife } from './invariants/lives.js'
 import { judgeAsker, judgeMalformed, judgeSender } from './invariants/misspelt.js'
-import { isOvertaken, judgeChange, recordChanges } from './invariants/records.js'
+import { patience } from './invariants/patience.js'
+import { isOvertaken, judgeChange, nameOf, recordChanges } from './invariants/records.js'
 import { judgeRefusal, judgeRefused, noteChange } from './invariants/refusals.js'
+import { retention } from './invariants/retention.js'
 import { rowChanges } from './invariants/row-changes.js'
-import type { Provider } from './provider.js'
+import { judgeAcknowledged, judgeEvent, judgeLeft } from './invariants/webhooks.js'
+import type { Act, Provider } from './provider.js'
 import type { Reached } from './reached.js'
 import { demand } from './violation.js'
 import type { Task } from './world/task.js'
@@ -25,11 +28,19 @@ export interface Invariants {
   step(): void
   /** A node begins to send this, for this task. Gives what the key stands for by now. */
   sending(task: Task, order: Order, reply: Replied): number
+  /** The provider hears that what it tells of this has arrived. */
+  acknowledged(act: Act): void
+  /** A person is about to say what became of the call or effect with this downstream key. */
+  leftToPeople(key: string): void
   /** Whether workers and providers have nothing left to do. */
   isSettled(): boolean
+  /** Before each pass of the workers, when nothing goes wrong any more: nothing has waited for too long. */
+  waiting(): void
   /** Everything has had its time, and something is not settled. */
   stuck(): never
   end(): void
+  /** What later judgements depend on beside what is there, in short. */
+  memory(): string
 }
 
 interface Judged {
@@ -37,7 +48,7 @@ interface Judged {
   readonly database: SimulatedDatabase
   readonly provider: Provider
   readonly heard: readonly Told[]
-  readonly requests: readonly { readonly order: Order }[]
+  readonly requests: readonly { readonly program: Program; readonly order: Order }[]
   readonly duplicates: 'reject' | 'wait'
   /** Where requests share statements, or one goes on when another ends, nobody can say which of them wrote a row. */
   readonly work: 'own' | 'shared'
@@ -55,8 +66,11 @@ export function invariants({
   duplicates,
   reached,
 }: Judged): Invariants {
-  const takeChanges = recordChanges(database)
+  const takeChanges = recordChanges(database, () => world.now())
+  const kept = retention()
+  const waits = patience()
   const takeEffectChanges = rowChanges(database.tables.effects)
+  const takeEventChanges = rowChanges(database.tables.events)
   const lives = keyLives()
   /** By downstream key, how often an effect was found not to have landed. */
   const notLanded = new Map<string, number>()
@@ -86,6 +100,15 @@ export function invariants({
     return open
   }
 
+  /** Judges while somebody else's code runs. */
+  function meanwhile(judge: () => void): void {
+    try {
+      judge()
+    } catch (error) {
+      broken ??= error
+    }
+  }
+
   /** What the last step has written, judged and put down to its task. */
   function lookAtRows(): void {
     if (looked !== world.writes) lookAtChanges()
@@ -99,13 +122,15 @@ export function invariants({
     const { task } = world
     for (const change of takeChanges()) {
       judgeChange(change, {
-        now: world.now(),
+        now: change.at,
+        keptSince: () => kept.since(nameOf(change)),
         openEffects: () => openEffects(change.before),
         isHolders: () => database.fencedWrites.some((write) => write.of === 'record' && write.before === change.before),
       })
       if (world.isTimely) judgeDoubt(change, provider.asks)
       reached()?.record(change)
       lives.note(change)
+      kept.note(change)
       if (isOvertaken(change)) overtaken.push({ record: change.before, after: world.steps })
       if (task !== undefined) noteChange(task, change, { now: world.now(), isAdrift: world.isAdrift, found })
     }
@@ -115,6 +140,9 @@ export function invariants({
       const key = change.before?.downstreamKey
       if (key !== undefined && isNotLanded(change)) notLanded.set(key, known.notLanded(key) + 1)
     }
+    if (database.tables.events.size === 0) return
+    for (const { after } of takeEventChanges())
+      if (after !== undefined) judgeEvent(after, provider.ledger, database.testimonies())
   }
 
   /**
@@ -142,6 +170,12 @@ export function invariants({
   }
 
   return {
+    memory() {
+      const asked = provider.asks.map(({ service, key, subject }) => [service.name, key, subject])
+      const claims = [...found].map(([id, record]) => [id, record?.state, record?.fence])
+      const gone = overtaken.map(({ record }) => [record.scope, record.key, record.generation])
+      return JSON.stringify([asked.sort(), [...notLanded], claims.sort(), gone, kept, lives])
+    },
     step() {
       if (broken !== undefined) throw broken
       lookAtRows()
@@ -157,26 +191,31 @@ export function invariants({
         if (now === undefined) continue
         judgeHeard(now, heard, told, duplicates)
         judgeMismatch(now, requests)
+        judgeRoute(now)
       }
     },
     sending(task, order, sent) {
       const name = `${order.tenant}/${order.key}`
       let record: StoredRecord | undefined
-      try {
+      meanwhile(() => {
         lookAtRows()
         record = recordBehind(task, order, sent)
         judgeReply(task, order, sent, record, name)
-      } catch (error) {
-        broken ??= error
-      }
+      })
       // Whoever uses the key of an answer whose time is over has it before that shows.
       const isAnew = !isAnswer(sent.status) && (record?.expiresAt ?? Number.POSITIVE_INFINITY) <= world.now()
       return lives.of(name) * 1_000 + (record?.generation ?? 0) + (isAnew ? 1 : 0)
     },
+    acknowledged: (act) => meanwhile(() => judgeAcknowledged(database, act)),
+    leftToPeople: (key) => meanwhile(() => judgeLeft(key, database.testimonies())),
     isSettled() {
       for (const record of database.records()) if (!isSettled(record)) return false
       for (const { state } of database.effects()) if (state !== 'done' && state !== 'dead') return false
       return true
+    },
+    waiting() {
+      const apartMs = Math.max(...world.processes.map(({ wallOffsetMs }) => world.databaseJumpMs - wallOffsetMs))
+      waits.judge({ time: world.time, apartMs, records: database.records(), effects: database.effects() })
     },
     stuck() {
       const open = [...database.records()].filter((record) => !isSettled(record))

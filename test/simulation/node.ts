@@ -7,7 +7,7 @@ import type { Service } from '../../src/workers/service.js'
 import { type ServicesOptions, servicesOf, type WorkerName, workerNames } from '../../src/workers/services.js'
 import { effectsOf, type Mounted, mounted, type Order, type Program } from './application.js'
 import type { SimulatedDatabase } from './database/database.js'
-import { simulatedStore } from './database/simulated-store.js'
+import { type SimulatedStore, simulatedStore } from './database/simulated-store.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
 import { misspelt } from './misspelt.js'
 import type { Act, Provider } from './provider.js'
@@ -20,6 +20,8 @@ import type { World } from './world/world.js'
 export interface SimulatedNode {
   readonly process: Process
   readonly hapax: Engine<SimulatedTx>
+  /** What people do to its records, as the store does it. */
+  readonly settle: SimulatedStore['settle']
   /** Made when they are first asked for: most schedules need few of them. */
   readonly worker: (name: WorkerName) => Service | undefined
   readonly webhooks: () => Inbox
@@ -45,7 +47,7 @@ export interface Surroundings {
 export function startNode(name: string, around: Surroundings): SimulatedNode {
   const { world, database, provider, programs, lanes, concurrency } = around
   const process = world.add(newProcess(name, 'node'))
-  const fraction = seeded(name.length * 31 + name.charCodeAt(name.length - 1))
+  const fraction = seeded(name.charCodeAt(5) * 31 + name.charCodeAt(name.length - 1))
   let ids = 0
   const idOf = (count: number) => `${name}, ${count}`
   const clock = world.clockOf(process)
@@ -59,8 +61,9 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
           gather: (send: () => void) => world.atEndOfTurn(process, send),
           onShared: (underWay: number) => noteShared(underWay, around.reached()),
         }
+  const store = simulatedStore(database, world, process, batching)
   const hapax = engine<SimulatedTx>({
-    store: simulatedStore(database, world, process, batching),
+    store,
     clock,
     chance: { fraction, id: () => idOf(++ids) },
     effects: effectsOf({ process, provider }),
@@ -80,6 +83,7 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
   return {
     process,
     hapax,
+    settle: store.settle,
     worker(name) {
       if (workers.size === 0) for (const program of programs) routeOf(program)
       if (!workers.has(name)) workers.set(name, servicesOf(hapax, alone.get(name) ?? nobody)[name])

@@ -73,6 +73,16 @@ export const bugs = [
     says: /was put in doubt while its holder lives/,
   },
   {
+    bug: 'the sweeper looks at when a lease began, and not at its renewal',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: "record.onLeaseOver === 'doubt' && (record.leaseUntil ?? 0) <= now",
+      to: "record.onLeaseOver === 'doubt' && record.lastRunAt + 30_000 <= now",
+    },
+    caughtBy: { case: 'a slow holder that lives, and has renewed its lease, against the sweeper and a retry' },
+    says: /was put in doubt while its holder lives/,
+  },
+  {
     bug: 'what may not run again runs again after a crash',
     patch: {
       file: 'src/engine/transitions.ts',
@@ -320,7 +330,7 @@ export const bugs = [
       to: 'void (testimonyOf(',
     },
     caughtBy: { case: 'a request against a webhook that tells of its call, one crash' },
-    says: /comes by a doubt that a webhook ended/,
+    says: /is on record, and what it says is not/,
   },
   {
     bug: 'a replay has none of its headers',
@@ -474,7 +484,7 @@ export const bugs = [
     patch: {
       file: 'src/inbox/inbox.ts',
       from: 'return await store.receive({ provider, eventId }, work)',
-      to: 'return await store.receive({ provider, eventId: eventId + hapax.clock.elapsed() }, work)',
+      to: 'return await store.receive({ provider: provider + hapax.clock.elapsed(), eventId }, work)',
     },
     caughtBy: { seeds: 20_000 },
     says: /was worked on 2 times/,
@@ -514,7 +524,7 @@ export const bugs = [
     patch: {
       file: 'src/engine/transitions.ts',
       from: "if (leaseLeftMs > 0) return { verdict: { kind: 'in_progress', leaseLeftMs } }",
-      to: "if (leaseLeftMs > 0) return { verdict: { kind: 'in_progress', leaseLeftMs }, next: leased(current, leaseLeftMs, now) }",
+      to: "if (leaseLeftMs > 0) return { verdict: { kind: 'in_progress', leaseLeftMs }, next: leased(current, reservation.leaseMs, now) }",
     },
     caughtBy: { seeds: 3_000 },
     says: /refused with idempotency_key_in_progress, and changed/,
@@ -643,8 +653,7 @@ export const bugs = [
       from: '  if (plan.state !== undefined && plan.state !== current.state) return undefined\n',
       to: '',
     },
-    caughtBy: { case: 'a doubt about a call against the reconciler and an operator at once' },
-    says: /something is stuck/,
+    caughtBy: { suite: 'who looked at a doubt does not put off what evidence has settled since' },
   },
   {
     bug: 'two requests of one batch are both told that their key was new',
@@ -752,7 +761,7 @@ export const bugs = [
       to: "    from: 'expired',\n    on: 'complete',\n    to: 'completed',",
     },
     caughtBy: { case: 'a holder that was stopped and goes on against the sweeper and a retry' },
-    says: /no schedule of it comes by a doubt that its holder ended/,
+    says: /the last holder of acme\/k1 was not let answer it/,
   },
   {
     bug: 'a renewal leaves the lease as it was',
@@ -762,7 +771,7 @@ export const bugs = [
       to: "if (!holds(current, claim, 'renew')) return undefined\n  return leased(current, (current.leaseUntil ?? 0) - now + 0 * leaseMs, now)",
     },
     caughtBy: { case: 'the effect worker against one that was stopped and goes on' },
-    says: /was renewed, and its lease is as it was/,
+    says: /acme\/k1 is leased for -?\d+ ms only/,
   },
   {
     bug: 'a reservation that nobody heard of is not given back',
@@ -781,5 +790,261 @@ export const bugs = [
       case: 'a reconciler that was stopped when it had asked against an operator and a retry that is in doubt again',
     },
     says: /a second transfer/,
+  },
+  {
+    bug: 'who looked at a doubt puts off what was said about it since',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'if (plan.dueAt !== undefined && plan.dueAt !== current.reconcileAfter) return undefined',
+      to: '',
+    },
+    caughtBy: {
+      case: 'a reconciler that was stopped when it had read what was said against a webhook that nobody acts on',
+    },
+    says: /was left to people, although an event tells that it landed/,
+  },
+  {
+    bug: 'an answer is kept for a minute and a half, whatever was promised',
+    patch: {
+      file: 'src/engine/next-record.ts',
+      from: 'return retentionMs === undefined ? undefined : now + retentionMs',
+      to: 'return retentionMs === undefined ? undefined : now + retentionMs / 1_000',
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /is kept for 86400 ms only/,
+  },
+  {
+    bug: 'an answer is kept from when its key was taken, and not from when it was given',
+    patch: {
+      file: 'src/engine/next-record.ts',
+      from: '    completedAt: now,\n    expiresAt: expiryOf(current, now),',
+      to: '    completedAt: now,\n    expiresAt: current.expiresAt,',
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /is kept for \d+ ms only/,
+  },
+  {
+    bug: 'a doubt that is settled is kept from when its key was taken',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'const going = changedRecord(retained(idle(settled, on), now), {',
+      to: 'const going = changedRecord(idle(settled, on), {',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /expired before its time/,
+  },
+  {
+    bug: 'a tombstone stands for less than an hour',
+    patch: {
+      file: 'src/engine/next-record.ts',
+      from: 'operation, retentionMs, tombstoneMs, onLeaseOver } = reservation\n',
+      to: 'operation, retentionMs, onLeaseOver } = reservation\n  const tombstoneMs = reservation.tombstoneMs / 1_000\n',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /deleted too early/,
+  },
+  {
+    bug: 'who takes a key has it for a tenth of its lease',
+    patch: {
+      file: 'src/engine/next-record.ts',
+      from: '    attempt: 1,\n    leaseUntil: now + reservation.leaseMs,',
+      to: '    attempt: 1,\n    leaseUntil: now + reservation.leaseMs / 10,',
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /is leased for 3000 ms only/,
+  },
+  {
+    bug: 'who says how far he is loses most of his lease',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'leaseUntil: now + step.leaseMs,',
+      to: 'leaseUntil: now + step.leaseMs / 10,',
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /is leased for 3000 ms only/,
+  },
+  {
+    bug: 'who claims an effect has it for a hundredth of its lease',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: '    leaseUntil: now + leaseMs,\n',
+      to: '    leaseUntil: now + leaseMs / 100,\n',
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /effect \d+ is leased for 300 ms only/,
+  },
+  {
+    bug: 'the call of an effect begins with what is left of its lease',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: "{ leaseUntil: now + leaseMs, onLeaseOver: 'doubt' }",
+      to: "{ onLeaseOver: leaseMs > 0 && now > 0 ? 'doubt' : 'resume' }",
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /effect \d+ is leased for -?\d+ ms only/,
+  },
+  {
+    bug: 'a lease that is over is found out ten hours later',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: "record.onLeaseOver === 'doubt' && (record.leaseUntil ?? 0) <= now",
+      to: "record.onLeaseOver === 'doubt' && (record.leaseUntil ?? 0) <= now - 36_000_000",
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /stuck: .* is in_progress .*, for \d+ s/,
+  },
+  {
+    bug: 'who was interrupted goes on ten hours later',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: "return record.onLeaseOver === 'resume' && (record.leaseUntil ?? 0) <= now",
+      to: "return record.onLeaseOver === 'resume' && (record.leaseUntil ?? 0) <= now - 36_000_000",
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /stuck: .* is in_progress .*, for \d+ s/,
+  },
+  {
+    bug: 'a doubt that was swept is first looked at ten hours later',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'const said = { errorCode: leaseOver, reconcileAfter: now,',
+      to: 'const said = { errorCode: leaseOver, reconcileAfter: now + 36_000_000,',
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /stuck: .* is unknown .*, for \d+ s/,
+  },
+  {
+    bug: 'a doubt is looked at when it is ten hours overdue',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: "if (current.state !== 'unknown' || !isDue(current, now)) return undefined",
+      to: "if (current.state !== 'unknown' || !isDue(current, now - 36_000_000)) return undefined",
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /stuck: .* is unknown .*, for \d+ s/,
+  },
+  {
+    bug: 'an effect that failed is tried again ten hours later',
+    patch: {
+      file: 'src/effects/deciding.ts',
+      from: 'const dueInMs = ',
+      to: 'const dueInMs = 36_000_000 + ',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /stuck: effect \d+ is ready .*, for \d+ s/,
+  },
+  {
+    bug: 'an event is acknowledged although the store has failed',
+    patch: {
+      file: 'src/inbox/inbox.ts',
+      from: 'return await received(checked)\n    } catch (error) {\n      return failed(error, options)',
+      to: 'return await received(checked)\n    } catch {\n      return processed',
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /was acknowledged, and is not on record/,
+  },
+  {
+    bug: 'what a provider tells of a doubt does not count, and is left to people',
+    patch: {
+      file: 'src/engine/believing.ts',
+      from: "const landed = said.filter(({ says }) => says === 'landed')",
+      to: "const landed = said.filter(({ says, by }) => says === 'landed' && by.startsWith('operator'))",
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /was left to people, although an event tells that it landed/,
+  },
+  {
+    bug: 'one key stands for the same body on every route',
+    patch: {
+      file: 'src/http/target.ts',
+      from: 'return { subject: [method, target], query: undefined }',
+      to: 'return { subject: [method], query: undefined }',
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /was answered by another route/,
+  },
+  {
+    bug: 'who was slow takes the answer of an operator for his own',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: '    claimId: noClaim,\n    evidence: [',
+      to: '    claimId: current.claimId + noClaim,\n    evidence: [',
+    },
+    caughtBy: {
+      case: 'a holder that was stopped and goes on against the sweeper and an operator who answers for it',
+    },
+    says: /was sent something else than what is stored/,
+  },
+  {
+    bug: 'the lease of an effect that begins is counted from the reply',
+    patch: {
+      file: 'src/effects/carrying.ts',
+      from: 'held.endsAt = Math.max(held.endsAt, sentAt + leaseMs)',
+      to: 'held.endsAt = Math.max(held.endsAt, sentAt, clock.elapsed() + leaseMs)',
+    },
+    caughtBy: {
+      case: 'a worker that was stopped when it had begun an effect against its reconciler and another worker',
+    },
+    says: /a second shipment/,
+  },
+  {
+    bug: 'the renewed lease of an effect is counted from the reply',
+    patch: {
+      file: 'src/effects/holding.ts',
+      from: 'Math.max(held.endsAt, sentAt + leaseMs)',
+      to: 'Math.max(held.endsAt, sentAt, clock.elapsed() + leaseMs)',
+    },
+    caughtBy: {
+      case: 'a worker that was stopped when it had begun an effect, and again when it had renewed its lease, against others',
+    },
+    says: /a second shipment/,
+  },
+  {
+    bug: 'an effect is called although its lease does not last as long as that may take',
+    patch: {
+      file: 'src/effects/calling.ts',
+      from: 'if (clock.elapsed() + kind.timeoutMs > endsAt || stopping.isStopped)',
+      to: 'if (endsAt < 0 || stopping.isStopped)',
+    },
+    caughtBy: {
+      case: 'a worker that was stopped when it had begun an effect, and again when it had renewed its lease, against others',
+    },
+    says: /a second shipment/,
+  },
+  {
+    bug: 'the lease of a call that begins is counted from the reply',
+    patch: {
+      file: 'src/engine/phases.ts',
+      from: 'this.#isMarking = false\n    lease.renewedAt(sentAt)',
+      to: 'this.#isMarking = false\n    lease.renewedAt(Math.max(sentAt, context.clock.elapsed()))',
+    },
+    caughtBy: {
+      case: 'a call that was begun, and whose holder was stopped, against sweeper, reconciler and resumer',
+    },
+    says: /a second transfer/,
+  },
+  {
+    bug: '“not landed” is believed before the lookup shows what has landed',
+    patch: {
+      file: 'src/engine/settling.ts',
+      from: 'doubtedAt + call.timeoutMs + call.readLagMs',
+      to: 'doubtedAt + call.timeoutMs',
+    },
+    caughtBy: {
+      case: 'a call that arrives at the last moment, which its lookup does not show yet, against the reconciler and a retry',
+    },
+    says: /a second transfer/,
+  },
+  {
+    bug: '“not landed” about an effect is believed before the lookup shows what has landed',
+    patch: {
+      file: 'src/effects/evidence.ts',
+      from: 'doubtedAt + kind.timeoutMs + kind.readLagMs',
+      to: 'doubtedAt + kind.timeoutMs',
+    },
+    caughtBy: {
+      case: 'an effect that arrives at the last moment, which its lookup does not show yet, against its reconciler and a worker',
+    },
+    says: /a second shipment/,
   },
 ]

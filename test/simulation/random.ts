@@ -14,15 +14,15 @@ const day = 24 * hour
 const afterLeases = [31_000, 45_000, 61_000, 75_000, 90_000, 120_000]
 
 /**
- * The scenario of a seed. More than half are small, from one request that nothing happens to; a third have crashes and workers
- * that come when leases are over, so that what they do goes wrong as well; and few are large, with eight requests of three
- * tenants on three nodes: these take twice as long, and in the same time find hardly any planted bug sooner.
+ * The scenario of a seed. Nearly half are small, from one request that nothing happens to; a third have crashes and workers that
+ * come when leases are over, so that what they do goes wrong as well; and a fifth are large, with up to eight requests of three
+ * tenants on three nodes.
  */
 export function scenarioOf(seed: number): Scenario {
   const fraction = seeded(seed ^ 0x5eed)
   const flavour = fraction()
   if (flavour < 0.35) return recovering(fraction, flavour < 0.07 ? { isHushedUp: true } : {})
-  return various(fraction, flavour < 0.43 ? 'large' : 'small')
+  return various(fraction, flavour < 0.55 ? 'large' : 'small')
 }
 
 type Fraction = () => number
@@ -117,17 +117,19 @@ function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
   // Two take many, at one node, all at once, and of several keys: no statement has two of the same.
   const isCrowd = lanes === 2
   const later = () => (fraction() < (lanes === undefined ? 0.6 : 0.8) ? {} : { afterMs: oneOf(times) })
-  const nodes = 1 + (isCrowd ? 0 : lanes !== undefined ? rarely(1) : isLarge ? upTo(2) : mostly(2))
+  const nodes = 1 + (isCrowd ? 0 : isLarge ? 1 + upTo(1) : lanes !== undefined ? rarely(1) : mostly(2))
   const keys = 1 + (isCrowd ? 2 : isLarge ? upTo(2) : rarely(2))
-  const among = 1 + (isCrowd ? 2 : isLarge ? upTo(2) : rarely(2))
-  // Requests with one key are of one kind, as those of one client would be; a few are something else by mistake.
+  const among = 1 + (isCrowd ? 2 : isLarge ? 1 + upTo(1) : rarely(2))
+  // Requests with one key are of one kind, as those of one client would be; a few are something else by mistake, or ask for it
+  // elsewhere.
   const kinds = new Map<string, Program>()
-  const count = isCrowd ? 5 + upTo(2) : isLarge ? 1 + upTo(7) : (lanes ?? 0) + 1 + rarely(7)
+  const count = isCrowd || isLarge ? 5 + upTo(3) : Math.min(8, (lanes ?? 0) + 1 + rarely(7))
   const requests = Array.from({ length: count }, () => {
     const tenant = oneOf(tenants.slice(0, among))
     const key = `k${1 + upTo(keys - 1)}`
-    const program = kinds.get(`${tenant} ${key}`) ?? oneOf(length.programs)
-    kinds.set(`${tenant} ${key}`, program)
+    const usual = kinds.get(`${tenant} ${key}`) ?? oneOf(length.programs)
+    kinds.set(`${tenant} ${key}`, usual)
+    const program = fraction() < 0.03 ? oneOf(length.programs) : usual
     const amount = fraction() < 0.1 ? 2 : mayDecline.has(program) && key === 'k2' ? -1 : 1
     const keyless = fraction() < 0.05 ? ({ isKeyless: true } as const) : {}
     const misspelt = fraction() < 0.02 ? { misspelt: oneOf(misspellings) } : {}

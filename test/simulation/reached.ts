@@ -9,6 +9,7 @@ import type { Change } from './invariants/row-changes.js'
  * it is about, and fails if no schedule of it gets there; a campaign counts all of them.
  */
 export const features = [
+  'five requests or more, of several tenants, at several nodes',
   'a replay',
   'an answer that was waited for',
   'a key that was malformed',

@@ -2,9 +2,13 @@ import { isFinal } from '../../src/engine/effect-store.js'
 import type { State } from '../../src/engine/state.js'
 import { type WorkerName, workerNames } from '../../src/workers/services.js'
 import { client, type Surroundings } from './client.js'
+import { passMs } from './invariants/patience.js'
 import type { Simulation } from './scenario.js'
 
-/** After so many rounds whatever is still open is stuck. With the pauses between them they last for less than a day. */
+/**
+ * After so many rounds whatever is still open goes in circles. Each thing that waits has a bound of its own, of minutes: with the
+ * pauses between the rounds these last for less than a day.
+ */
 const mostRounds = 40
 
 /**
@@ -44,6 +48,7 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
     const act = provider.ledger.find((act) => act.key === key)
     const about = { downstreamKey: key, by: 'operator:ann', why: 'the ledger' }
     if (!isLeftToOperator(key)) return
+    checks.leftToPeople(key)
     const said =
       act === undefined ? ({ says: 'not_landed' } as const) : ({ says: 'landed', result: { id: act.id } } as const)
     await node(0).hapax.testify({ ...about, ...said })
@@ -77,7 +82,8 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
       return false
     }
     if (!checks.isSettled()) {
-      world.pass(round < 20 ? 61_000 : 3_600_000)
+      checks.waiting()
+      world.pass(round < 20 ? passMs : 3_600_000)
       void work()
       return true
     }

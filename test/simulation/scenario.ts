@@ -15,6 +15,8 @@ export interface Scenario {
     readonly program: Program
     readonly order: Order
     readonly nodes: readonly number[]
+    /** Who sends it, where others were left out; otherwise its place says so. */
+    readonly client?: number
     /** When it is sent at the earliest: leases run out meanwhile. */
     readonly afterMs?: number
   }[]

@@ -1,53 +1,66 @@
 import { run } from './running.js'
 import type { Scenario } from './scenario.js'
-import { simulation } from './simulation.js'
-import { type Choice, following, usual } from './world/choices.js'
+import { simulation, type Watching } from './simulation.js'
+import { type Choice, type Chooser, following, recalling, usual } from './world/choices.js'
+import { calm } from './world/world.js'
 
 /** A schedule that breaks a promise, as short as could be found. */
 export interface Shrunk {
   readonly scenario: Scenario
-  readonly list: readonly number[]
   readonly error: unknown
+  /** All that happens in it, in words. */
   readonly trace: readonly string[]
 }
 
 export interface Shrinking {
   /** As the schedule was run that failed: who remembers has other choices. */
-  readonly memory?: 'remembers'
+  readonly memory?: Watching['memory']
   readonly mostRuns?: number
 }
 
 /**
- * Makes a failure easier to read: leaves out what the scenario can do without, and takes back one choice after another to
- * what usually happens, as long as the same promise is still broken: a shorter schedule that breaks another one tells of that.
+ * Makes a failure easier to read: leaves out what the scenario can do without, takes back what goes wrong, and lets come in its
+ * usual order whatever may, as long as the same promise is still broken: a shorter schedule that breaks another one tells of that.
+ * What was chosen is looked for by its words, so that it is found again where others are left out.
  */
 export async function shrunk(
   scenario: Scenario,
-  list: readonly number[],
-  { memory, mostRuns = 400 }: Shrinking = {},
+  choices: readonly number[],
+  { memory, mostRuns = 2_000 }: Shrinking = {},
 ): Promise<Shrunk> {
-  let best = { scenario, list, ...(await tried(scenario, list, memory)) }
+  const watching: Watching = { trace: 'to the end', ...(memory !== undefined && { memory }) }
+  let best = await tried(named(scenario), following(choices, usual, []), watching)
   if (best.error === undefined) throw new Error('The list of choices does not lead to what was found.')
   const broken = promiseIn(best.error)
+  /** What is still chosen by its words: at first all that was. */
+  let list = untilCalm(best.trace)
   let runs = 0
-  const better = async (candidate: { readonly scenario: Scenario; readonly list: readonly number[] }) => {
-    runs++
-    const came = await tried(candidate.scenario, candidate.list, memory)
+  const isBroken = async (smaller: Scenario, shorter: readonly string[]) => {
+    if (runs++ >= mostRuns) return false
+    const came = await tried(smaller, recalling(shorter), watching)
     if (came.error === undefined || promiseIn(came.error) !== broken) return false
-    best = { ...candidate, ...came }
+    best = came
+    list = shorter
     return true
   }
   for (let isBetter = true; isBetter && runs < mostRuns; ) {
     isBetter = false
-    for (const smaller of smallerThan(best.scenario))
-      if (runs < mostRuns && (await better({ scenario: smaller, list: best.list }))) isBetter = true
-    for (let index = best.list.length - 1; index >= 0 && runs < mostRuns; index--) {
-      if (best.list[index] === 0) continue
-      const list = best.list.map((taken, at) => (at === index ? 0 : taken))
-      if (await better({ scenario: best.scenario, list })) isBetter = true
+    for (const smaller of smallerThan(best.scenario)) {
+      if (!(await isBroken(smaller, list))) continue
+      isBetter = true
+      break
     }
+    if (isBetter) continue
+    for (let index = list.length - 1; index >= 0; index--)
+      if (await isBroken(best.scenario, list.toSpliced(index, 1))) isBetter = true
   }
   return best
+}
+
+/** What was chosen: from some point on nothing is, unless a promise was broken before. */
+function untilCalm(trace: readonly string[]): readonly string[] {
+  const end = trace.indexOf(calm)
+  return end < 0 ? trace : trace.slice(0, end)
 }
 
 /** Which promise was broken: the words without the names and numbers in them. */
@@ -55,18 +68,20 @@ function promiseIn(error: unknown): string {
   return String(error instanceof Error ? error.message : error).replaceAll(/\S*[\d/]\S*/g, '…')
 }
 
-async function tried(scenario: Scenario, list: readonly number[], memory: Shrinking['memory']) {
+async function tried(scenario: Scenario, chooser: Chooser, watching: Watching): Promise<Shrunk> {
   const choices: Choice[] = []
-  const { error, simulation: made } = await run({
-    simulation: simulation(scenario, following(list, usual, choices), memory),
-    choices,
-  })
-  return { error, trace: made.world.trace.map((words) => words()) }
+  const { error, simulation: made } = await run({ simulation: simulation(scenario, chooser, watching), choices })
+  return { scenario, error, trace: made.world.trace.map((words) => words()) }
+}
+
+/** Everybody keeps his name when others are left out. */
+function named(scenario: Scenario): Scenario {
+  return { ...scenario, requests: scenario.requests.map((asking, index) => ({ ...asking, client: index + 1 })) }
 }
 
 /** The same with one thing less. */
 function* smallerThan(scenario: Scenario): Generator<Scenario> {
-  const { requests, passes = [], deliveries = 0, operators = 0, pauses = [] } = scenario
+  const { requests, passes = [], deliveries = 0, operators = 0, pauses = [], lanes, concurrency, ...rest } = scenario
   const without = <T>(all: readonly T[], index: number) => all.toSpliced(index, 1)
   for (const index of requests.keys())
     if (requests.length > 1) yield { ...scenario, requests: without(requests, index) }
@@ -74,4 +89,9 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
   for (const index of pauses.keys()) yield { ...scenario, pauses: without(pauses, index) }
   if (deliveries > 0) yield { ...scenario, deliveries: deliveries - 1 }
   if (operators > 0) yield { ...scenario, operators: operators - 1 }
+  for (const [index, asking] of requests.entries())
+    if (asking.nodes.length > 1)
+      yield { ...scenario, requests: requests.with(index, { ...asking, nodes: asking.nodes.slice(0, -1) }) }
+  if (lanes !== undefined || concurrency !== undefined)
+    yield { ...rest, requests, passes, deliveries, operators, pauses }
 }

@@ -3,6 +3,7 @@ import { simulatedDatabase } from './database/database.js'
 import { durable } from './database/durable.js'
 import { invariants } from './invariants.js'
 import { type SimulatedNode, startNode } from './node.js'
+import { operator } from './operator.js'
 import { type Act, Provider } from './provider.js'
 import { Reached } from './reached.js'
 import { recovery } from './recovery.js'
@@ -13,19 +14,29 @@ import { newProcess } from './world/process.js'
 import { newTask } from './world/task.js'
 import { World } from './world/world.js'
 
-export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remembers'): Simulation {
+/** How a scenario is run: for whom. */
+export interface Watching {
+  /** For who tells states apart: what each process was told is kept. */
+  readonly memory?: 'remembers'
+  /** For who reads it: also what happens when nothing goes wrong any more is told. */
+  readonly trace?: 'to the end'
+}
+
+export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace }: Watching = {}): Simulation {
   const faults = faultsOf(scenario.faults)
   const heard: Told[] = []
   /** Of each client, how much had been heard when it last sent something. */
   const sent = new Map<string, number>()
   const database = simulatedDatabase()
   const nodes = new Map<number, SimulatedNode>()
-  let lives = 0
+  /** Of each node, how often it was started. */
+  const lives = new Map<number, number>()
   let isRecovering = false
   const world: World = new World({
     chooser,
     faults,
     remembers: memory === 'remembers',
+    tellsAll: trace === 'to the end',
     writes: () => durable.writes,
     onStep: () => checks.step(),
     onIdle: () => {
@@ -38,6 +49,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
   const { requests, lanes, concurrency = 'reject' } = scenario
   const work = lanes === undefined && concurrency === 'reject' ? 'own' : 'shared'
   const reached = new Reached()
+  if (isLarge(requests)) reached.note('five requests or more, of several tenants, at several nodes')
   const noted = () => (isRecovering ? undefined : reached)
   const checks = invariants({
     world,
@@ -56,8 +68,9 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
   function node(index: number): SimulatedNode {
     const known = nodes.get(index)
     if (known?.process.isAlive) return known
-    lives++
-    const name = known === undefined ? `node ${index + 1}` : `node ${index + 1}, started as number ${lives}`
+    const life = (lives.get(index) ?? 0) + 1
+    lives.set(index, life)
+    const name = life === 1 ? `node ${index + 1}` : `node ${index + 1}, start ${life}`
     const started = startNode(name, { world, database, provider, programs, lanes, concurrency, reached: noted })
     nodes.set(index, started)
     return started
@@ -83,26 +96,19 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     world.arrives(found.process, words, () => void begin(found))
   }
 
-  function deliver(act: Act): void {
+  /** The provider tells of what it did, and once again if it hears that this was in vain, or nothing at all. */
+  function deliver(act: Act, tries: 'tries' | 'insists'): void {
     const delivery = { headers: { 'event-id': act.id }, body: Buffer.from(JSON.stringify(act)) }
-    begins(0, act.id, ({ webhooks }) => webhooks().receive(delivery))
-  }
-
-  /**
-   * What is in the ledger has landed. What is not there has not, as far as anybody can see now. That he says it while the clock of
-   * the database jumps ahead is a limit, which the page of what can be relied on names: so he does not where it may.
-   */
-  function testify({ hapax }: SimulatedNode): void {
-    const seen = new Map(provider.ledger.map(({ key, id }) => [key, id]))
-    const calls = [...database.calls()].map(({ key }) => key)
-    const effects = [...database.effects()].map(({ downstreamKey }) => downstreamKey)
-    for (const downstreamKey of new Set([...seen.keys(), ...calls, ...effects])) {
-      if (downstreamKey === 'none') continue
-      const id = seen.get(downstreamKey)
-      if (id === undefined && (scenario.faults.jumps ?? 0) > 0) continue
-      const said = id === undefined ? ({ says: 'not_landed' } as const) : ({ says: 'landed', result: { id } } as const)
-      void hapax.testify({ downstreamKey, ...said, by: 'operator:ann', why: 'the ledger' }).catch(() => undefined)
+    const again = () => {
+      if (tries === 'tries') sometime(`the provider tells again of ${act.id}`, () => deliver(act, 'insists'))
     }
+    begins(0, act.id, async ({ webhooks, process }) => {
+      process.onCrash.push(again)
+      const { status } = await webhooks().receive(delivery)
+      process.onCrash.splice(process.onCrash.indexOf(again), 1)
+      if (status < 300) checks.acknowledged(act)
+      else again()
+    })
   }
 
   const around = {
@@ -117,9 +123,10 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
   }
   // Each sends at once, and what it sent arrives at some time.
   for (const [index, asking] of scenario.requests.entries()) {
-    const send = () => void client(`client ${index + 1}`, asking, around)
+    const name = `client ${asking.client ?? index + 1}`
+    const send = () => void client(name, asking, around)
     if (asking.afterMs === undefined) send()
-    else sometime(`client ${index + 1} comes`, send, asking.afterMs)
+    else sometime(`${name} comes`, send, asking.afterMs)
   }
   for (const { worker, node: index, afterMs } of scenario.passes ?? []) {
     const make = (node: SimulatedNode) =>
@@ -130,15 +137,16 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     const pass = () => begins(index, worker, make)
     sometime(`the ${worker} of node ${index + 1} makes a pass`, pass, afterMs)
   }
+  const looks = operator({ scenario, database, provider })
   for (let count = 0; count < (scenario.operators ?? 0); count++)
-    sometime('an operator looks', () => begins(0, 'testify', testify), scenario.operatorsAfterMs)
+    sometime('an operator looks', () => begins(0, 'look', looks), scenario.operatorsAfterMs)
   for (const ms of scenario.pauses ?? []) sometime(`${ms / 1_000} s pass`, () => world.pass(ms))
   for (const [afterMs, asks] of later)
     world.clockOf(outside).after(afterMs, () => {
       for (const ask of asks) ask()
     })
   provider.onAct = (act) => {
-    const tell = () => sometime(`the provider tells of ${act.id}`, () => deliver(act))
+    const tell = () => sometime(`the provider tells of ${act.id}`, () => deliver(act, 'tries'))
     for (let count = 0; count < (scenario.deliveries ?? 0); count++) {
       if (scenario.deliveriesAfterMs === undefined) tell()
       else world.clockOf(outside).after(scenario.deliveriesAfterMs, tell)
@@ -155,8 +163,15 @@ export function simulation(scenario: Scenario, chooser: Chooser, memory?: 'remem
     scenario,
     isRecovering: () => isRecovering,
     reached,
-    digest: () => `${world.digest()} ${database.digest()} ${JSON.stringify([provider.ledger, heard, [...sent]])}`,
+    digest: () =>
+      `${world.digest()} ${database.digest()} ${checks.memory()} ${JSON.stringify([provider.ledger, heard, [...sent]])}`,
   }
   const recover = recovery(made, around)
   return made
+}
+
+function isLarge(requests: Scenario['requests']): boolean {
+  if (requests.length < 5) return false
+  const tenants = new Set(requests.map(({ order }) => order.tenant))
+  return tenants.size > 1 && new Set(requests.flatMap(({ nodes }) => nodes)).size > 1
 }

@@ -60,6 +60,43 @@ function declare(url: string, isolation: string, search: string | undefined): vo
       }
     })
 
+    test('a reservation does not wait for a transaction that is about to change the record', async () => {
+      const { store } = await given((before) => claimed(before, theirs))
+      const rival = await bench.owner.connect()
+      try {
+        await rival.query('BEGIN')
+        await rival.query(`UPDATE ${bench.schema}.records SET looks = looks + 1`)
+        const reserving = bounded(ended(store.reserve(reservation(mine))), 'a reservation that waits for nobody')
+        expect(await reserving).toMatchObject({ answer: { kind: 'in_progress' } })
+      } finally {
+        await rival.query('ROLLBACK')
+        rival.release()
+      }
+    })
+
+    test.each(['COMMIT', 'ROLLBACK'])(
+      'one transaction waits for another that has changed a record of its key since, and has lost the key after its %s',
+      async (end) => {
+        const { store } = await given()
+        const rival = await bench.owner.connect()
+        try {
+          const running = ended(
+            (store as Required<typeof store>).single(reservation(mine), async () => {
+              await claimed(other, theirs)
+              await rival.query('BEGIN')
+              await rival.query(`UPDATE ${bench.schema}.records SET looks = looks + 1`)
+              return { value: 7, rows: 'keep', completion: completion() }
+            }),
+          )
+          await untilBlocked(bench.owner, 'INSERT', bench.schema)
+          await rival.query(end)
+          expect(await running).toMatchObject({ kind: 'threw', error: { code: 'claim_lost' } })
+        } finally {
+          rival.release()
+        }
+      },
+    )
+
     test('a key that is given back between the insert and the read is reserved anew', async () => {
       const { store, wire } = await given((before) => claimed(before, theirs))
       const read = hold(wire, /^SELECT/)

@@ -43,6 +43,19 @@ export const doubt: Readonly<Record<string, Show>> = {
     same(await store.find(claim), before)
   },
 
+  'who looked at a doubt does not put off what was said about it since': async ({ store }) => {
+    const claim = await doubted(store)
+    const { generation, fence, reconcileAfter: dueAt } = present(await store.find(claim))
+    // Whoever is told something about it makes it due.
+    assert.ok(await store.postpone(claim, { generation, fence, looks: 0, afterMs: 0 }))
+    const before = present(await store.find(claim))
+    const seen = { generation, fence, state: 'unknown', looks: 1 } as const
+    for (const afterMs of [undefined, 0, 60_000])
+      assert.equal(await store.postpone(claim, { ...seen, dueAt, afterMs }), false)
+    same(await store.find(claim), before)
+    assert.ok(await store.postpone(claim, { ...seen, dueAt: before.reconcileAfter, afterMs: undefined }))
+  },
+
   'a doubt that is left to a person keeps its reason, or is given another': async ({ store }) => {
     const claim = await doubted(store)
     const left = { generation: 1, fence: claim.fence, looks: 3, afterMs: undefined }

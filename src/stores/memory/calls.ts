@@ -1,8 +1,9 @@
 import { afterOf, placeAfter } from '../../engine/call-place.js'
-import type { CallMark, CallStore, KeptTestimony, StoredCall } from '../../engine/call-store.js'
+import type { CallMark, CallStore, StoredCall } from '../../engine/call-store.js'
 import { copyOfTestimony } from '../../engine/copies.js'
 import { boundedLimit } from '../../engine/limit.js'
 import { type MarkedCall, marked } from '../../engine/marked-call.js'
+import { reapTestimony, type SaidTestimony } from '../../engine/reaped-testimony.js'
 import type { RecordName, StoredRecord } from '../../engine/record.js'
 import { limits } from '../../kernel/limits.js'
 
@@ -13,10 +14,6 @@ export interface MemoryCalls extends CallStore {
   forget(recordId: number, testimonies: 'stay' | 'go'): void
 }
 
-interface Said extends KeptTestimony {
-  readonly isKnown?: boolean
-}
-
 export function memoryCalls(
   now: () => number,
   findRecord: (name: RecordName) => StoredRecord | undefined,
@@ -24,7 +21,7 @@ export function memoryCalls(
   makeDue: (name: RecordName) => void,
 ): MemoryCalls {
   const calls = new Map<string, MarkedCall>()
-  let said: Said[] = []
+  let said: SaidTestimony[] = []
   let lastId = 0
 
   return {
@@ -58,13 +55,16 @@ export function memoryCalls(
       return keys.flatMap((key) => calls.get(key)?.call ?? []).map((call) => ({ ...call }))
     },
     async reap(limit, keepMs) {
-      const until = now() - keepMs
-      const old = said.filter(({ at, isKnown }) => isKnown !== true && at <= until)
-      const looked = new Set(old.slice(0, boundedLimit(limit, limits.batch)))
-      const isKnown = ({ downstreamKey }: Said) => calls.has(downstreamKey)
-      said = said.flatMap((one) => (looked.has(one) ? (isKnown(one) ? [{ ...one, isKnown: true }] : []) : [one]))
-      const deleted = [...looked].filter((one) => !isKnown(one)).length
-      return { deleted, passed: looked.size - deleted }
+      const most = boundedLimit(limit, limits.batch)
+      let [deleted, passed] = [0, 0]
+      said = said.flatMap((one) => {
+        const next = deleted + passed < most ? reapTestimony(one, (key) => calls.has(key), keepMs, now()) : undefined
+        if (next === undefined) return [one]
+        if (next === 'deleted') deleted++
+        else passed++
+        return next === 'deleted' ? [] : [next]
+      })
+      return { deleted, passed }
     },
     async testify(testimony) {
       said.push(copyOfTestimony({ ...testimony, at: now() }))

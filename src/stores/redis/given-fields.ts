@@ -30,8 +30,8 @@ export function checkpointFields({
   return { recoveryPoint, onLeaseOver, leaseMs, progress, retentionMs, ...callFields(call) }
 }
 
-export function planFields({ generation, fence, state, looks, afterMs, errorCode }: Plan): Given {
-  return { generation, fence, state, looks, afterMs, errorCode }
+export function planFields({ generation, fence, state, dueAt, looks, afterMs, errorCode }: Plan): Given {
+  return { generation, fence, state, dueAt, looks, afterMs, errorCode }
 }
 
 export function callFields(mark: CallMark | undefined): Given {

@@ -48,7 +48,7 @@ function dueNow({ database, now }: Line, downstreamKey: string, by: By): readonl
         if (record.id !== call.recordId || record.state !== 'unknown') return undefined
         const { generation, looks } = record
         const due = postpone(record, { generation, looks, afterMs: 0 }, now())
-        return due && { record: due, committedIn: by?.id }
+        return due && { record: due, committedIn: by?.id, judgedAt: now() }
       }),
     )
   const id = seen(effectKeys, downstreamKey, by)

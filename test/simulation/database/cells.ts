@@ -19,7 +19,7 @@ export interface Transaction {
   stage: 'open' | 'sealed' | 'over'
   /** A statement was refused: whatever follows is, too, until something is undone. */
   isFailed: boolean
-  /** Its COMMIT is on its way, although its line broke. */
+  /** Its line broke, and the server does not know yet: its COMMIT is on its way, or a statement waits. */
   isAdrift: boolean
   /** What it locked and wrote, in order. */
   readonly log: Change[]

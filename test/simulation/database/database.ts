@@ -3,6 +3,7 @@ import type { KeptTestimony, StoredCall } from '../../../src/engine/call-store.j
 import type { EffectClaim, StoredEffect } from '../../../src/engine/effect-store.js'
 import type { ReceivedEvent } from '../../../src/engine/inbox-store.js'
 import type { MarkedCall } from '../../../src/engine/marked-call.js'
+import type { SaidTestimony } from '../../../src/engine/reaped-testimony.js'
 import type { Claim, RecordName, StoredRecord } from '../../../src/engine/record.js'
 import { canonical } from './canonical.js'
 import type { Table } from './cells.js'
@@ -43,10 +44,10 @@ export interface Tables {
   readonly orderLocks: Table<string, never>
 }
 
-/** A write of a claim holder, and the row as it was; or until when he was told that he holds it, and the row as it is. */
+/** A write of a claim holder, and the row as it was; or that he was not let complete it. */
 export type FencedWrite =
   | { readonly of: 'record'; readonly claim: Claim; readonly before: StoredRecord | undefined }
-  | { readonly of: 'lease'; readonly claim: Claim; readonly after: StoredRecord; readonly until: number }
+  | { readonly of: 'refusal'; readonly claim: Claim; readonly before: StoredRecord | undefined }
   | { readonly of: 'effect'; readonly claim: EffectClaim; readonly before: StoredEffect | undefined }
 
 /** Why a record that is past its time still lives. */
@@ -57,11 +58,8 @@ export interface RecordRow {
   readonly record: StoredRecord
   /** The transaction that wrote it last, renewals aside. */
   readonly committedIn: string | undefined
-}
-
-export interface SaidTestimony extends KeptTestimony {
-  /** The reaper has seen that what it is about is here. */
-  readonly isPassed?: true
+  /** The time of this database by which it was judged: when it was written, or read before that. */
+  readonly judgedAt: number
 }
 
 export interface StoredEvent extends ReceivedEvent {

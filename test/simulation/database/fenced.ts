@@ -1,6 +1,6 @@
 import type { EffectClaim } from '../../../src/engine/effect-store.js'
 import type { Claim, RecordName } from '../../../src/engine/record.js'
-import { addressOf, type RecordRow } from './database.js'
+import { addressOf } from './database.js'
 import type { Line } from './line.js'
 import { type By, seen } from './table.js'
 import type { Deed } from './update.js'
@@ -19,19 +19,15 @@ export function fencedOn<T>({ database }: Line, name: RecordName | Claim, by: By
   }
 }
 
-/** The same, and it is written down until when whoever renews is told that he holds it. */
-export function renewedOn(
-  { database, now }: Line,
-  claim: Claim,
-  leaseMs: number,
-  { waitsFor, run }: Deed<RecordRow | undefined>,
-): Deed<RecordRow | undefined> {
+/** The same, and it is written down, too, if nothing is written. */
+export function refusableOn<T>({ database }: Line, claim: Claim, by: By, { waitsFor, run }: Deed<T>): Deed<T> {
   return {
     waitsFor,
     run() {
-      const row = run()
-      if (row) database.fencedWrites.push({ of: 'lease', claim, after: row.record, until: now() + leaseMs })
-      return row
+      const before = seen(database.tables.records, addressOf(claim), by)?.record
+      const written = run()
+      if (!written) database.fencedWrites.push({ of: 'refusal', claim, before })
+      return written
     },
   }
 }

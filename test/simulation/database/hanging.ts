@@ -1,5 +1,6 @@
 import type { ReapedTestimonies } from '../../../src/engine/call-store.js'
 import type { StoredEffect } from '../../../src/engine/effect-store.js'
+import { reapTestimony } from '../../../src/engine/reaped-testimony.js'
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Line } from './line.js'
 import { allSeen, put, seen } from './table.js'
@@ -30,16 +31,15 @@ export function forgetEffects({ database }: Pick<Line, 'database'>, gone: readon
 /** What was said about nothing that is here goes in the end; the others are passed, and not looked at again. */
 export function reapTestimonies({ database, now }: Line, limit: number, keepMs: number): ReapedTestimonies {
   const { testimonies, calls, effectKeys } = database.tables
+  const isHere = (key: string) =>
+    seen(calls, key, undefined) !== undefined || seen(effectKeys, key, undefined) !== undefined
   let [deleted, passed] = [0, 0]
   for (const [id, { committed: said }] of [...testimonies]) {
-    if (said === undefined || said.isPassed || said.at > now() - keepMs || deleted + passed === limit) continue
-    const { downstreamKey } = said
-    const isKnown = [calls, effectKeys].some(
-      (table) => seen<string, unknown>(table, downstreamKey, undefined) !== undefined,
-    )
-    put(testimonies, id, isKnown ? { ...said, isPassed: true } : undefined, undefined)
-    if (isKnown) passed++
-    else deleted++
+    const next = said && deleted + passed < limit ? reapTestimony(said, isHere, keepMs, now()) : undefined
+    if (next === undefined) continue
+    put(testimonies, id, next === 'deleted' ? undefined : next, undefined)
+    if (next === 'deleted') deleted++
+    else passed++
   }
   return { deleted, passed }
 }

@@ -7,7 +7,7 @@ import { inOneTransaction } from './committing.js'
 import { ownTestimony } from './copies.js'
 import type { Line } from './line.js'
 import type { SimulatedTx } from './simulated-tx.js'
-import { inserterOf, put, seen } from './table.js'
+import { put, seen, writerOf } from './table.js'
 import { updateFree } from './update.js'
 
 /** The inbox. A COMMIT whose reply was lost is an error: the provider delivers again. */
@@ -20,7 +20,7 @@ export function simulatedInbox(line: Line): InboxStore<SimulatedTx> {
       return inOneTransaction<Receipt<T>>(line, named, async ({ transaction, said }): Promise<Ending<Receipt<T>>> => {
         const address = `${provider}\n${eventId}`
         const isNew = await line.say(transaction, () => `inserts ${named()}`, {
-          waitsFor: () => inserterOf(events, address, transaction),
+          waitsFor: () => writerOf(events, address, transaction),
           run() {
             if (seen(events, address, transaction) !== undefined) return false
             put(events, address, { provider, eventId, processedAt: line.now() }, transaction)

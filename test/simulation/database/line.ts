@@ -11,6 +11,8 @@ import { dropAdrift, failed, isDeadlock, newTransaction, rollBack } from './tran
 export interface Statement<T> {
   readonly waitsFor?: WaitsFor
   readonly run: () => T
+  /** What it saw when it began, where it had to wait since and what it does depends on it. */
+  readonly saw?: () => unknown
 }
 
 /** What whoever sends it does: `reserves acme/k1`. */
@@ -35,9 +37,12 @@ export function lineOf(database: SimulatedDatabase, ports: Ports, process: Proce
   return {
     database,
     now: () => ports.now(),
-    ask: (words, statement, kind) => ports.call(new LoneStatement(process, words, statement, kind === 'read')),
+    ask(words, statement, kind) {
+      const Kind = kind === 'read' ? LoneRead : LoneWrite
+      return ports.call(new Kind(process, words, statement))
+    },
     say(transaction, words, statement, kind) {
-      if (transaction.stage === 'over') return Promise.reject(endedTransaction())
+      if (transaction.stage === 'over' || transaction.isAdrift) return Promise.reject(endedTransaction())
       const Kind = kind === 'commit' ? CommitStatement : TransactionStatement
       return ports.call(new Kind(process, words, statement, transaction))
     },
@@ -69,16 +74,15 @@ abstract class SentStatement<T> {
   digest(value: T): string {
     return canonical(value)
   }
+
+  saw(): string {
+    return canonical(this.statement.saw?.())
+  }
 }
 
 /** One that is a transaction by itself. Whoever sent it is told what became of it as the store tells it. */
-class LoneStatement<T> extends SentStatement<T> implements PortCall<T> {
-  readonly isTraceless: boolean
-
-  constructor(process: Process, words: Words, statement: Statement<T>, isTraceless: boolean) {
-    super(process, words, statement)
-    this.isTraceless = isTraceless
-  }
+class LoneRead<T> extends SentStatement<T> implements PortCall<T> {
+  readonly isTraceless: boolean = true
 
   isReady(): boolean {
     return this.statement.waitsFor?.() === undefined
@@ -97,16 +101,20 @@ class LoneStatement<T> extends SentStatement<T> implements PortCall<T> {
     return storeError(brokenLine())
   }
 
-  adrift(): Error {
-    return storeError(brokenLine())
-  }
-
   isCancellable(): boolean {
     return true
   }
 
   cancel(): never {
     throw storeError(serverError('57014'))
+  }
+}
+
+class LoneWrite<T> extends LoneRead<T> {
+  override readonly isTraceless = false
+
+  adrift(): Error {
+    return storeError(brokenLine())
   }
 }
 
@@ -132,15 +140,23 @@ class TransactionStatement<T> extends SentStatement<T> implements PortCall<T> {
   happen(): T {
     try {
       return said(this.transaction, this.statement)
-    } catch (error) {
+    } finally {
       if (this.transaction.isAdrift) dropAdrift(this.transaction)
-      throw error
     }
   }
 
   broken(): Error {
     const error = brokenLine()
     rollBack(this.transaction)
+    this.transaction.lose(storeError(error))
+    return error
+  }
+
+  /** It is on its way, or waits: nobody but the server ends the transaction from here on. */
+  adrift(): Error {
+    const error = brokenLine()
+    this.transaction.isAdrift = true
+    this.transaction.onEnd()
     this.transaction.lose(storeError(error))
     return error
   }
@@ -158,15 +174,6 @@ class TransactionStatement<T> extends SentStatement<T> implements PortCall<T> {
 
 class CommitStatement<T> extends TransactionStatement<T> {
   override readonly isTraceless = false
-
-  /** It is on its way: nobody but the server ends the transaction from here on. */
-  adrift(): Error {
-    const error = brokenLine()
-    this.transaction.isAdrift = true
-    this.transaction.onEnd()
-    this.transaction.lose(storeError(error))
-    return error
-  }
 }
 
 /** A late statement of a transaction that is over does nothing. */

@@ -5,7 +5,7 @@ import type { Scope } from '../../../src/engine/scope.js'
 import type { Transaction } from './cells.js'
 import type { Line } from './line.js'
 import { serverError } from './server-error.js'
-import { held, holderOf, inserterOf, put, seen } from './table.js'
+import { held, holderOf, put, seen, writerOf } from './table.js'
 
 /**
  * Writes effects in a transaction, with the record that they belong to. Whoever writes to the same order waits for the one
@@ -22,7 +22,7 @@ export function inserting({ database, now }: Line, scope: Scope, given: readonly
         if (holder !== undefined) return holder
       }
       for (const { downstreamKey } of wanted) {
-        const holder = inserterOf(effectKeys, downstreamKey, by)
+        const holder = writerOf(effectKeys, downstreamKey, by)
         if (holder !== undefined) return holder
       }
       return undefined

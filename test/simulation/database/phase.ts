@@ -62,7 +62,7 @@ function fencedWrite(
   const updating = update<string, RecordRow>(line.database.tables.records, addressOf(claim), by, ({ record }) => {
     const next = lastWrite(record, claim, write, line.now())
     const hasEffects = record.hasEffects || effects.length > 0
-    return next && { record: changedRecord(next, { hasEffects }), committedIn: by.id }
+    return next && { record: changedRecord(next, { hasEffects }), committedIn: by.id, judgedAt: line.now() }
   })
   const mark = marking(line, write.kind === 'checkpoint' ? write.call : undefined, by)
   const outbox = inserting(line, claim.scope, effects, by)

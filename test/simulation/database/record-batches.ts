@@ -24,7 +24,9 @@ export function recordBatches(line: Line) {
     updateFree<string, RecordRow>(records, {
       to({ record }) {
         const next = to(record)
-        return next === undefined || next === 'deleted' ? next : { record: next, committedIn: undefined }
+        return next === undefined || next === 'deleted'
+          ? next
+          : { record: next, committedIn: undefined, judgedAt: now() }
       },
       at: ({ record }) => at(record) ?? Number.POSITIVE_INFINITY,
       limit,

@@ -1,3 +1,5 @@
+import type { Reservation } from '../../../src/engine/verdict.js'
+import type { Found } from '../../../src/stores/postgres/arguments.js'
 import type { RecordBatches } from '../../../src/stores/postgres/batching-table.js'
 import type { Inserted } from '../../../src/stores/postgres/record-table.js'
 import { addressOf } from './database.js'
@@ -27,21 +29,27 @@ export function simulatedBatches(line: Line, { onShared }: WhenShared = {}): Rec
     }
   }
 
-  /** Of what it had to wait for it knows nothing: it sees what was committed when it began. */
-  function inserting(reservation: Parameters<typeof deeds.insert>[0]): Deed<Inserted | undefined> {
-    const insert = deeds.insert(reservation)
-    const find = deeds.find(reservation)
-    let hasWaited = false
+  /** It tells of what was committed when it began, as that was then. Of what came while it waited it knows nothing. */
+  function inserting(reservations: readonly Reservation[]): Deed<readonly (Inserted | undefined)[]> {
+    const finds = together(reservations.map(deeds.find))
+    const inserts = reservations.map(deeds.insert)
+    let known: readonly (Found | undefined)[] | undefined
+    const unknown = () => inserts.filter((_, index) => known?.[index] === undefined)
     return {
+      saw: () => known,
       waitsFor() {
-        const blocker = insert.waitsFor()
-        hasWaited ||= blocker !== undefined
+        const blocker = together(unknown()).waitsFor()
+        if (blocker !== undefined) known ??= finds.run()
         return blocker
       },
       run() {
-        const inserted = insert.run()
-        if (inserted.kind === 'new') return inserted
-        return hasWaited ? undefined : { kind: 'known', found: find.run() }
+        const told = known ?? finds.run()
+        return inserts.map((insert, index) => {
+          const found = told[index]
+          if (found !== undefined) return { kind: 'known', found }
+          const inserted = insert.run()
+          return inserted.kind === 'new' ? inserted : undefined
+        })
       },
     }
   }
@@ -53,7 +61,7 @@ export function simulatedBatches(line: Line, { onShared }: WhenShared = {}): Rec
 
   return {
     insert: (reservations) =>
-      ask('insert', () => `reserves ${reservations.map(named).join(' and ')}`, together(reservations.map(inserting))),
+      ask('insert', () => `reserves ${reservations.map(named).join(' and ')}`, inserting(reservations)),
     find: (names) => ask('find', () => `reads ${names.map(named).join(' and ')}`, together(names.map(deeds.find))),
     async renew(renewals) {
       const words = () => `renews ${renewals.map(({ claim }) => named(claim)).join(' and ')}`

@@ -3,11 +3,11 @@ import type { Transaction } from './cells.js'
 import type { BusinessRow } from './database.js'
 import type { Line } from './line.js'
 import { serverError } from './server-error.js'
-import { inserterOf, put, seen } from './table.js'
+import { put, seen, writerOf } from './table.js'
 
 /** What an application writes its own rows with. */
 export interface SimulatedTx {
-  /** No two rows of a table share an id: waits for another transaction that has inserted the same, and fails if that committed. */
+  /** No two rows of a table share an id: waits for another transaction that has written the same, and fails if it is there then. */
   insert(table: string, id: string, row?: unknown): Promise<void>
   get(table: string, id: string): Promise<BusinessRow | undefined>
   /** For whoever joins it. */
@@ -23,7 +23,7 @@ export function simulatedTx(line: Line, transaction: Transaction): SimulatedTx {
       if (sealed()) throw endedTransaction()
       const address = `${table}\n${id}`
       await line.say(transaction, () => `inserts ${id} into ${table}`, {
-        waitsFor: () => inserterOf(rows, address, transaction),
+        waitsFor: () => writerOf(rows, address, transaction),
         run() {
           if (seen(rows, address, transaction) !== undefined) throw serverError('23505')
           put(rows, address, { table, id, row }, transaction)

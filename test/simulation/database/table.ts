@@ -25,9 +25,13 @@ export function holderOf<K, V>(table: Table<K, V>, key: K, by: By): Transaction 
   return holder === by ? undefined : holder
 }
 
-/** Another transaction that has inserted the row, and has not ended: whoever inserts the same waits for it. */
-export function inserterOf<K, V>(table: Table<K, V>, key: K, by: By): Transaction | undefined {
-  return table.get(key)?.committed === undefined ? holderOf(table, key, by) : undefined
+/**
+ * Another transaction that has inserted, changed or deleted the row, and has not ended: whoever inserts the same waits for it,
+ * since nobody knows yet whether the row is there. One that has only locked it is in nobody's way.
+ */
+export function writerOf<K, V>(table: Table<K, V>, key: K, by: By): Transaction | undefined {
+  const cell = table.get(key)
+  return cell === undefined || cell.pending === cell.committed ? undefined : holderOf(table, key, by)
 }
 
 /** Writes a row, or deletes it. Whoever writes has waited for its lock. */

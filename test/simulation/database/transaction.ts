@@ -32,7 +32,7 @@ export function rollBack(transaction: Transaction): void {
   undoTo(transaction, 0)
 }
 
-/** Its COMMIT has arrived, and is refused. */
+/** What was under way when its line broke has happened, and was no COMMIT, or was refused: the server notices. */
 export function dropAdrift(transaction: Transaction): void {
   transaction.isAdrift = false
   rollBack(transaction)

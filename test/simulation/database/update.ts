@@ -3,7 +3,7 @@ import type { Statement } from './line.js'
 import { type By, holderOf, put, seen } from './table.js'
 
 /** What a statement does, without its words. */
-export type Deed<T> = Required<Pick<Statement<T>, 'waitsFor' | 'run'>>
+export type Deed<T> = Required<Pick<Statement<T>, 'waitsFor' | 'run'>> & Pick<Statement<T>, 'saw'>
 
 /**
  * An UPDATE of one row by its key. It waits for the row's lock only if it would change the row as it is committed, and then

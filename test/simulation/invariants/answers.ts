@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
-import type { Order } from '../application.js'
+import type { Order, Program } from '../application.js'
 import { linesOf, type Replied, type Sent, type Told, textOf } from '../client.js'
 import { demand } from '../violation.js'
 import type { Task } from '../world/task.js'
@@ -56,7 +56,7 @@ export function judgeHeard(told: Told, heard: readonly Told[], earlier: number, 
       demand(reply.epoch >= before.reply.epoch, () => `${name} got an answer from before the last one`)
     if (reply.epoch !== before.reply.epoch) continue
     if (isAnswer(reply.status)) demand(isSame(before.reply, reply), () => `${name} got two different answers`)
-    else if (isAfter && before.order.amount === order.amount) {
+    else if (isAfter && !isOther(before, told)) {
       const isContradicted = reply.status === 422 || (reply.status === 409 && duplicates === 'reject')
       demand(!isContradicted, () => `${name} had an answer, and then a ${reply.status}`)
     }
@@ -64,11 +64,35 @@ export function judgeHeard(told: Told, heard: readonly Told[], earlier: number, 
 }
 
 /** Only who meets another request under its key is told so. */
-export function judgeMismatch({ order, reply }: Told, requests: readonly { readonly order: Order }[]): void {
+export function judgeMismatch(told: Told, requests: readonly Request[]): void {
+  const { order, reply } = told
   if (reply === 'lost' || reply.status !== 422) return
-  const isOther = (one: Order) => one.misspelt === undefined && one.amount !== order.amount
-  const isMet = requests.some((one) => isSameKey(one, { order }) && isOther(one.order))
+  const isMet = requests.some((one) => isSameKey(one, told) && one.order.misspelt === undefined && isOther(one, told))
   demand(isMet, () => `${order.tenant}/${order.key} is told of another request that nobody sent`)
+}
+
+/** Who is answered is answered by the route that he asked, whatever else was asked for under his key. */
+export function judgeRoute({ order, program, reply }: Told): void {
+  if (reply === 'lost' || reply.status !== 201) return
+  const isOwn = reply.body.includes(`"${made[program]}":`)
+  demand(isOwn, () => `${order.tenant}/${order.key} asked for ${program}, and was answered by another route`)
+}
+
+/** What each program says that it has made, and no other. */
+const made: Readonly<Record<Program, string>> = {
+  plain: 'id',
+  rides: 'charge',
+  transfers: 'transfer',
+  letters: 'letter',
+  sales: 'sale',
+}
+
+/** What was asked for, and where. */
+type Request = Pick<Told, 'program' | 'order'>
+
+/** Of two under one key. */
+function isOther(one: Request, other: Request): boolean {
+  return one.order.amount !== other.order.amount || one.program !== other.program
 }
 
 function isSame(one: Sent, other: Sent): boolean {

@@ -1,4 +1,5 @@
 import { isFinal, type StoredEffect } from '../../../src/engine/effect-store.js'
+import { promised } from '../application.js'
 import { demand } from '../violation.js'
 import type { Change } from './row-changes.js'
 
@@ -19,6 +20,8 @@ export function judgeEffect({ before, after }: Change<StoredEffect>, now: number
   const name = `effect ${(before ?? after)?.id}`
   demand(allowed[from]?.includes(to) ?? false, () => `${name} went from ${from} to ${to}`)
   if (before === undefined) return
+  // What is written down of its call, and by whom it is held, does not make it any longer.
+  if (after?.state === 'leased' && after.result === before.result) judgeLease(after, now, name)
   if (after === undefined) {
     demand(isFinal(before.state), () => `${name} was deleted while it was ${from}`)
     return
@@ -28,6 +31,11 @@ export function judgeEffect({ before, after }: Change<StoredEffect>, now: number
     demand(after.fence > before.fence, () => `${name} was claimed again under its old fence`)
   if (from === 'leased' && after.fence > before.fence)
     demand((before.leaseUntil ?? 0) <= now, () => `${name} was taken from a worker that lives`)
+}
+
+/** Whoever claims an effect, begins with its call or renews its lease has it for as long as he was promised. */
+function judgeLease({ leaseUntil = 0 }: StoredEffect, now: number, name: string): void {
+  demand(leaseUntil >= now + promised.leaseMs, () => `${name} is leased for ${leaseUntil - now} ms only`)
 }
 
 /** It was found out that it had not landed. */

@@ -5,6 +5,7 @@ export interface KeyLives {
   note(change: RecordChange): void
   /** Of `tenant/key`. */
   of(name: string): number
+  toJSON(): unknown
 }
 
 export function keyLives(): KeyLives {
@@ -12,6 +13,7 @@ export function keyLives(): KeyLives {
   const of = (name: string) => lives.get(name) ?? 0
   return {
     of,
+    toJSON: () => [...lives],
     note({ before, after }) {
       if (before?.state !== 'expired' || after !== undefined) return
       const name = `${before.scope}/${before.key}`

@@ -1,14 +1,28 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
+import { promised } from '../application.js'
 import type { SimulatedDatabase } from '../database/database.js'
 import { demand } from '../violation.js'
 import { type Change, rowChanges } from './row-changes.js'
 
-export type RecordChange = Change<StoredRecord>
+export interface RecordChange extends Change<StoredRecord> {
+  /** The database's time by which it was judged: a row may be read, or written, long before it is committed. */
+  readonly at: number
+}
 
-/** What has been committed of records since it was last asked. */
-export function recordChanges({ tables }: SimulatedDatabase): () => readonly RecordChange[] {
+/** What has been committed of records since it was last asked. `now` is the database's time. */
+export function recordChanges({ tables }: SimulatedDatabase, now: () => number): () => readonly RecordChange[] {
   const take = rowChanges(tables.records)
-  return () => take().map(({ before, after }) => ({ before: before?.record, after: after?.record }))
+  return () =>
+    take().map(({ before, after }) => ({
+      before: before?.record,
+      after: after?.record,
+      at: after?.judgedAt ?? now(),
+    }))
+}
+
+/** `tenant/key`. */
+export function nameOf({ before, after }: RecordChange): string {
+  return `${(before ?? after)?.scope}/${(before ?? after)?.key}`
 }
 
 /** An answer whose time is over has given way: it was buried, or its key was used anew. */
@@ -32,22 +46,37 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 
 /** What is known of a change beside it. */
 interface Circumstances {
-  /** The database's time. */
+  /** The database's time by which it was judged. */
   readonly now: number
+  /** From when on it has been kept. */
+  readonly keptSince: () => number
   /** How many effects of the record are not final. */
   readonly openEffects: () => number
   /** Whether it was written under the claim of whoever held the record. */
   readonly isHolders: () => boolean
 }
 
-export function judgeChange({ before, after }: RecordChange, known: Circumstances): void {
+export function judgeChange(change: RecordChange, known: Circumstances): void {
+  const { before, after, at } = change
   const [from, to] = [before?.state ?? 'none', after?.state ?? 'none']
-  const name = `${(before ?? after)?.scope}/${(before ?? after)?.key}`
+  const name = nameOf(change)
   demand(allowed[from]?.includes(to) ?? false, () => `${name} went from ${from} to ${to}`)
+  if (after?.state === 'in_progress') judgeLease(after, at, name)
+  if (after?.state === 'completed' && from !== 'completed') judgeKept(after, at, name)
   if (before === undefined) return
-  if (after === undefined) judgeEnd(before, known.now, name)
+  if (after === undefined) judgeEnd(before, known, name)
   else if (after.generation === before.generation) judgeStep(before, after, known, name)
   else judgeReuse(before, after, known, name)
+}
+
+/** Whoever takes a key, renews its lease or writes down how far he is has it for as long as he was promised, from then on. */
+function judgeLease({ leaseUntil = 0 }: StoredRecord, now: number, name: string): void {
+  demand(leaseUntil >= now + promised.leaseMs, () => `${name} is leased for ${leaseUntil - now} ms only`)
+}
+
+/** So has whoever is answered his answer. */
+function judgeKept({ expiresAt = Number.POSITIVE_INFINITY }: StoredRecord, now: number, name: string): void {
+  demand(expiresAt >= now + promised.retentionMs, () => `the answer of ${name} is kept for ${expiresAt - now} ms only`)
 }
 
 /** A change within one generation. */
@@ -66,8 +95,11 @@ function judgeStep(before: StoredRecord, after: StoredRecord, known: Circumstanc
   if (from === 'in_progress' && to === 'unknown') judgeDoubt(before, known, name)
   if (from === 'in_progress' && to === 'completed')
     demand(!before.isBegun, () => `${name} was answered although a call of it is open`)
-  if (from === 'unknown' && to === 'failed_retryable')
-    demand(after.evidence.length > before.evidence.length, () => `the doubt about ${name} ended without evidence`)
+  if (from === 'unknown' && to !== 'unknown')
+    demand(
+      after.evidence.length > before.evidence.length || (to === 'completed' && known.isHolders()),
+      () => `the doubt about ${name} ended without evidence`,
+    )
 }
 
 /** Only whoever holds a claim says that nobody knows what came of it; others do when its lease is over. */
@@ -102,25 +134,26 @@ function judgeReuse(before: StoredRecord, after: StoredRecord, known: Circumstan
 }
 
 /** Only what is over may expire. */
-function judgeBurial(before: StoredRecord, { now, openEffects, isHolders }: Circumstances, name: string): void {
+function judgeBurial(before: StoredRecord, known: Circumstances, name: string): void {
+  const { now, keptSince, openEffects, isHolders } = known
   if (before.state === 'in_progress') {
     // A key that its holder gives back is the tombstone that it was before.
     const isGivenBack = before.generation > 1 && before.recoveryPoint === 'started' && !before.isBegun && isHolders()
     demand(isGivenBack, () => `${name} expired while it was under way`)
     return
   }
-  demand(before.expiresAt !== undefined && before.expiresAt <= now, () => `${name} expired before its time`)
+  demand(now >= keptSince() + promised.retentionMs, () => `${name} expired before its time`)
   demand(openEffects() === 0, () => `${name} expired although it has effects to carry out`)
   const isOver = before.state === 'completed' || (before.recoveryPoint === 'started' && !before.isBegun)
   demand(isOver, () => `${name} expired half-done`)
 }
 
-function judgeEnd(before: StoredRecord, now: number, name: string): void {
+function judgeEnd(before: StoredRecord, { now, keptSince }: Circumstances, name: string): void {
   if (before.state === 'in_progress') {
     const isUntouched = before.recoveryPoint === 'started' && !before.isBegun && before.generation === 1
     demand(isUntouched, () => `${name} was given back although something had happened`)
     return
   }
-  const until = (before.expiresAt ?? Number.POSITIVE_INFINITY) + before.tombstoneMs
+  const until = keptSince() + promised.retentionMs + promised.tombstoneMs
   demand(before.state === 'expired' && until <= now, () => `${name} was deleted too early`)
 }

@@ -3,6 +3,8 @@
  * The first of the ways in which something may end is always the usual one.
  */
 export interface Chooser {
+  /** Picks by words from all that may happen, and all ways in which it may; -1: none of it is asked for. */
+  which?(all: readonly string[]): number
   /** Which of `count` things happens next. */
   what(count: number): number
   /** In which of `count` ways it happens. */
@@ -45,6 +47,22 @@ export function following(list: readonly number[], otherwise: Chooser, kept: Cho
     return taken
   }
   return { what: (count) => next(count, otherwise.what), how: (count) => next(count, otherwise.how) }
+}
+
+/**
+ * What is on a list, by its words, in the order of that list: of all that may happen what stands there first. So a list still
+ * holds where there is less to choose from. What is not on it happens last, as usual.
+ */
+export function recalling(list: readonly string[]): Chooser {
+  const left = [...list]
+  return {
+    ...usual,
+    which(all) {
+      const place = left.findIndex((words) => all.includes(words))
+      const [words] = place < 0 ? [] : left.splice(place, 1)
+      return words === undefined ? -1 : all.indexOf(words)
+    },
+  }
 }
 
 /** What usually happens, in the order in which it was asked for. */

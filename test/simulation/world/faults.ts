@@ -6,11 +6,13 @@ export type Fault =
   | 'break_before'
   | 'break_after'
   | 'break_meanwhile'
+  | 'linger'
   | 'cancel'
   | 'crash_before'
   | 'crash_after'
   | 'crash_meanwhile'
   | 'late_reply'
+  | 'overdue_reply'
   | 'freeze'
   | 'stall'
   | 'clock_jump'
@@ -22,13 +24,13 @@ export type Fault =
 export interface Budget {
   /** A line breaks: the request or the reply is lost. */
   readonly breaks?: number
-  /** A line breaks while the request is on its way: it happens when whoever sent it has long been told that it was lost. */
+  /** A line breaks while the request is on its way, or waits: it happens when whoever sent it has long been told that it was lost. */
   readonly drifts?: number
   /** The server cancels a statement that takes too long, or waits for too long. */
   readonly cancels?: number
   /** A process ends, before, after or while what it asked for happens. */
   readonly crashes?: number
-  /** A reply is on its way for as long as it likes. */
+  /** A reply is on its way for as long as it likes, or for longer than a lease, while its process goes on. */
   readonly lateness?: number
   /** A process is stopped for longer than its lease, before or after it has taken in a reply. */
   readonly freezes?: number
@@ -46,11 +48,13 @@ const kindOf = {
   break_before: 'breaks',
   break_after: 'breaks',
   break_meanwhile: 'drifts',
+  linger: 'drifts',
   cancel: 'cancels',
   crash_before: 'crashes',
   crash_after: 'crashes',
   crash_meanwhile: 'crashes',
   late_reply: 'lateness',
+  overdue_reply: 'lateness',
   freeze: 'freezes',
   stall: 'freezes',
   clock_jump: 'jumps',
@@ -114,9 +118,9 @@ export function faultsFor(call: PortCall<unknown>, faults: Faults, isFirst: bool
   if (broken !== undefined) {
     if (breaks > 0) ways.push('break_before')
     if (breaks > 0 && !isTraceless && !isUnheeded) ways.push('break_after')
-    if (lateness > 0 && !isUnheeded) ways.push('late_reply')
+    if (lateness > 0 && !isUnheeded) ways.push('late_reply', 'overdue_reply')
   }
-  if (mayDrift && drifts > 0) ways.push('break_meanwhile')
+  if (mayDrift && drifts > 0) ways.push('break_meanwhile', 'linger')
   if (cancels > 0 && call.isCancellable?.()) ways.push('cancel')
   if (process.kind === 'node') {
     if (crashes > 0 && isFirst) ways.push('crash_before')
@@ -131,6 +135,29 @@ export function faultsFor(call: PortCall<unknown>, faults: Faults, isFirst: bool
 
 const usualWay: readonly Fault[] = ['none']
 
+/** That time passes although something could happen, in words. */
+export const haste = 'whatever is under way is slow'
+
+/**
+ * What may go wrong with a statement while it waits for a lock. The server goes on waiting whoever has left, and notices when
+ * the wait is over. `isFirst`: nothing of its process can happen now, and of what waits there it is the first.
+ */
+export function faultsWhileWaiting(call: PortCall<unknown>, faults: Faults, isFirst: boolean): readonly Fault[] {
+  if (!call.isCancellable?.()) return noWay
+  const { breaks, drifts, cancels, crashes } = faults.left
+  const ways: Fault[] = []
+  if (cancels > 0) ways.push('cancel')
+  if (call.adrift === undefined && breaks > 0) ways.push('break_before')
+  if (call.adrift !== undefined && drifts > 0) ways.push('break_meanwhile')
+  if (crashes > 0 && call.process.kind === 'node') {
+    if (isFirst) ways.push('crash_before')
+    if (call.adrift !== undefined) ways.push('crash_meanwhile')
+  }
+  return ways
+}
+
+const noWay: readonly Fault[] = []
+
 /** What happened, in words. */
 export function words(call: Pick<PortCall<unknown>, 'words' | 'process'>, fault: Fault): string {
   const { name } = call.process
@@ -143,7 +170,9 @@ export function words(call: Pick<PortCall<unknown>, 'words' | 'process'>, fault:
     case 'break_after':
       return `${usual}: it happens, and its reply is lost`
     case 'break_meanwhile':
-      return `${usual}: the line breaks while it is on its way`
+      return `${usual}: the line breaks while it is under way`
+    case 'linger':
+      return `${usual}: the line breaks, and it is on its way for longer than a lease, or as long as it can be`
     case 'cancel':
       return `${usual}: the server cancels it`
     case 'crash_before':
@@ -151,9 +180,11 @@ export function words(call: Pick<PortCall<unknown>, 'words' | 'process'>, fault:
     case 'crash_after':
       return `${usual}: it happens, and ${name} crashes`
     case 'crash_meanwhile':
-      return `${usual}: ${name} crashes while it is on its way`
+      return `${usual}: ${name} crashes while it is under way`
     case 'late_reply':
       return `${usual}: it happens, and its reply is late`
+    case 'overdue_reply':
+      return `${usual}: it happens, and its reply is late by more than a lease`
     case 'freeze':
       return `${usual}: it happens, and ${name} is stopped for a minute`
     case 'stall':
@@ -165,6 +196,6 @@ export function words(call: Pick<PortCall<unknown>, 'words' | 'process'>, fault:
     case 'wall_ahead':
       return `${usual}: the clock of ${name} goes ahead by ten minutes`
     case 'haste':
-      return 'time passes'
+      return haste
   }
 }

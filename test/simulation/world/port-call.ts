@@ -14,7 +14,7 @@ export interface PortCall<T> {
   readonly happen: () => T
   /** What the caller is told when the line breaks. Without it, the line does not break. */
   readonly broken?: () => Error
-  /** The same where the request is on its way, and will arrive. Without it, it never is. */
+  /** The same where the request is on its way, and will arrive, or has arrived and waits. Without it, it never is. */
   readonly adrift?: (() => Error) | undefined
   /** It leaves nothing behind when the line breaks: that its reply was lost is as if it had not happened. */
   readonly isTraceless?: boolean
@@ -28,6 +28,8 @@ export interface PortCall<T> {
   readonly cancel?: () => T
   /** The world's time after which it can no longer happen: nothing is on its way to a provider for ever. */
   readonly until?: number | undefined
+  /** What it has seen so far, in short, for telling states apart. */
+  readonly saw?: () => string
   /** What the caller learns, in short, for telling runs apart. */
   readonly digest?: (value: T) => string
 }

@@ -22,3 +22,10 @@ export interface Task {
 export function newTask(begunAfter: number): Task {
   return { begunAfter, writes: 0, excused: 0, asks: 0, claims: 0, strayChanges: 0, refusedWith: undefined }
 }
+
+/** All that is known of it, for telling states apart: two that differ in it are judged differently, whatever follows. */
+export function countsOf(task: Task | undefined): readonly unknown[] {
+  if (task === undefined) return []
+  const { writes, excused, asks, claims, strayChanges, refusedWith = 'none' } = task
+  return [writes, excused, asks, claims, strayChanges, refusedWith]
+}

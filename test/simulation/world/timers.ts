@@ -20,6 +20,8 @@ export interface Timers {
   remove(timer: Timer): void
   drop(process: Process): void
   hasStrong(): boolean
+  /** As they will fire, if nothing happens before. */
+  inOrder(): readonly Timer[]
 }
 
 export function timers(): Timers {
@@ -45,6 +47,7 @@ export function timers(): Timers {
       all = all.filter((timer) => timer.process !== process)
     },
     hasStrong: () => all.some(({ isWeak }) => !isWeak),
+    inOrder: () => all.toSorted((a, b) => firesAt(a) - firesAt(b)),
   }
 }
 

@@ -1,27 +1,38 @@
 import type { Clock } from '../../../src/kernel/clock.js'
 import { type Chooser, usual } from './choices.js'
-import { type Fault, type Faults, faultsFor, timely, words } from './faults.js'
+import { type Fault, type Faults, faultsFor, haste, timely, words } from './faults.js'
 import { happens, type PortCall, type Ports } from './port-call.js'
-import { newProcess, type Process, remembered, stateOf, wordsOf } from './process.js'
-import type { Task } from './task.js'
+import { type Process, remembered, stateOf } from './process.js'
+import { countsOf, type Task } from './task.js'
 import { type Timer, timers } from './timers.js'
+import {
+  adriftOf,
+  type Deed,
+  deedsOf,
+  ghost,
+  happened,
+  harmsToWaiting,
+  isFirst,
+  isReady,
+  nobody,
+  none,
+  type Pending,
+  type Replied,
+  recalled,
+  replyOf,
+} from './under-way.js'
 
 /** How long a process is stopped for, or a clock jumps: longer than any lease. */
 const longMs = 60_000
 
+/** How late something is that comes when the lease of whoever asked for it is over, unless he has renewed it. */
+const overdueMs = 31_000
+
 /** When every world begins: not 0, which would hide a missing time. */
 const beginning = Date.UTC(2030, 0, 1)
 
-/** A call that is under way, and whom to tell. Nobody waits for the reply of a process that has crashed. */
-interface Pending {
-  readonly call: PortCall<unknown>
-  readonly resolve: (value: unknown) => void
-  readonly reject: (error: unknown) => void
-  readonly task: Task | undefined
-  /** As its call says: asked at every step of everything that is under way, and calls are of many shapes. */
-  readonly until: number
-  readonly mayWait: boolean
-}
+/** That there is nothing left to choose, in words. */
+export const calm = 'from here on nothing goes wrong'
 
 export interface WorldOptions {
   readonly chooser: Chooser
@@ -36,6 +47,8 @@ export interface WorldOptions {
   readonly writes?: () => number
   /** Keeps in short what each process was told. */
   readonly remembers?: boolean
+  /** Whether it tells also of what happens when nothing goes wrong any more. */
+  readonly tellsAll?: boolean
 }
 
 /**
@@ -43,7 +56,7 @@ export interface WorldOptions {
  * that a list of choices is all that a schedule is.
  */
 export class World implements Ports {
-  /** What happened while something could go wrong. */
+  /** What happened, while something could go wrong or to the end. */
   readonly trace: (() => string)[] = []
   /** Milliseconds since it began. */
   time = 0
@@ -118,34 +131,63 @@ export class World implements Ports {
     const timer = this.#timers.next()
     const { faults } = this.#options
     const chooser = this.#chooser
-    // What waits for a lock may be cancelled.
     const isUrgent = ready[0]?.call.isUrgent === true && this.#options.remembers === true
-    const waiting = faults.left.cancels > 0 && !isUrgent ? this.#pending.filter(isCancellable) : []
     // Time may pass although something could happen: that something is slow.
     const mayPass = timer !== undefined && ready.length > 0 && faults.left.haste > 0 && !isUrgent
-    if (ready.length + waiting.length === 0) return this.#passed(timer)
-    const index = chooser.what(ready.length + waiting.length + (mayPass ? 1 : 0))
-    const chosen = ready[index] ?? waiting[index - ready.length]
-    if (chosen === undefined) {
-      faults.take('haste')
-      this.isTimely = false
-      return this.#passed(timer)
+    const harms = isUrgent ? none : this.#harmsToWaiting(ready)
+    if (chooser.which !== undefined) {
+      const taken = recalled(chooser.which, [...deedsOf(ready, faults), ...harms], mayPass)
+      if (taken !== undefined) return taken === haste ? this.#hastens(timer) : this.#goes(taken)
     }
-    const ways = index < ready.length ? faultsFor(chosen.call, faults, isFirst(ready, index)) : (['cancel'] as const)
-    const way = ways[chooser.how(ways.length)] ?? 'none'
-    faults.take(way)
+    const harm = harms.length === 0 ? undefined : harms[chooser.how(harms.length + 1) - 1]
+    if (harm !== undefined) return this.#goes(harm)
+    if (ready.length === 0) return this.#passed(timer)
+    const index = chooser.what(ready.length + (mayPass ? 1 : 0))
+    const pending = ready[index]
+    if (pending === undefined) return this.#hastens(timer)
+    const ways = faultsFor(pending.call, faults, isFirst(ready, index))
+    return this.#goes({ pending, way: ways[chooser.how(ways.length)] ?? 'none' })
+  }
+
+  /** What may go wrong now with whatever waits for a lock. */
+  #harmsToWaiting(ready: readonly Pending[]): readonly Deed[] {
+    const { faults } = this.#options
+    // Nearly always nothing waits.
+    if (ready.length === this.#pending.length || !faults.areLeft()) return none
+    return harmsToWaiting(this.#pending, ready, faults)
+  }
+
+  #goes({ pending, way }: Deed): 'more' {
+    this.#options.faults.take(way)
     if (!timely.has(way)) this.isTimely = false
-    if (chooser !== usual) this.trace.push(told(chosen.call, way))
-    this.#takes(chosen, way)
+    this.#tells(pending, way)
+    this.#takes(pending, way)
     return 'more'
+  }
+
+  #hastens(timer: Timer | undefined): 'more' | 'over' {
+    this.#options.faults.take('haste')
+    this.isTimely = false
+    this.trace.push(() => haste)
+    return this.#passed(timer)
   }
 
   /** The first that can happen does, as it should; time passes when there is none. */
   #usualStep(): 'more' | 'over' {
     const chosen = this.#pending.find(isReady)
     if (chosen === undefined) return this.#passed(this.#timers.next())
+    this.#tells(chosen, 'none')
     this.#takes(chosen, 'none')
     return 'more'
+  }
+
+  /** Puts down what happens now, where that is told. */
+  #tells({ call }: Pending, way: Fault): void {
+    if (this.#isTold()) this.trace.push(() => words(call, way))
+  }
+
+  #isTold(): boolean {
+    return this.#chooser !== usual || this.#options.tellsAll === true
   }
 
   /** It is under way no longer, and what it writes is written by its task. */
@@ -162,6 +204,7 @@ export class World implements Ports {
 
   /** From here on everything goes well, in the order in which it is asked for: nothing is chosen any more. */
   calm(): void {
+    if (this.#options.tellsAll) this.trace.push(() => calm)
     this.#options.faults.end()
     this.#chooser = usual
     this.#isCalm = this.#options.remembers !== true
@@ -206,9 +249,11 @@ export class World implements Ports {
 
   /** What is under way, in short, for telling states apart. */
   digest(): string {
-    const pending = this.#pending.map(({ call }) => call.words()).sort()
+    const pending = this.#pending.map(({ call, task }) => `${call.words()} ${call.saw?.()} ${countsOf(task)}`).sort()
+    // Of those that are due at once, the first one that was set fires first.
+    const timers = this.#timers.inOrder().map(({ process, task }) => [process.name, ...countsOf(task)])
     const { faults } = this.#options
-    return JSON.stringify([this.time, this.databaseJumpMs, faults, this.processes.map(stateOf), pending])
+    return JSON.stringify([this.time, this.databaseJumpMs, faults, this.processes.map(stateOf), pending, timers])
   }
 
   #happens(pending: Pending, way: Fault): void {
@@ -223,8 +268,8 @@ export class World implements Ports {
   #goesWrong({ call, resolve, reject, task }: Pending, way: Exclude<Fault, 'none'>): void {
     const { process } = call
     const tell = () => this.#reply(process, happened(call, resolve, reject))
-    const tellBroken = (error: Error | undefined) =>
-      this.#reply(process, { tell: () => reject(error), learned: () => `${call.words()} is broken` })
+    const tellBroken = (error: Error | undefined, how = 'is broken') =>
+      this.#reply(process, { tell: () => reject(error), learned: () => `${call.words()} ${how}` })
     const breakLine = () => tellBroken(call.broken?.())
     // The request is on its way, and arrives when nobody waits for it any more.
     const driftsOn = () => {
@@ -241,6 +286,11 @@ export class World implements Ports {
       case 'break_meanwhile':
         tellBroken(call.adrift?.() ?? call.broken?.())
         driftsOn()
+        break
+      case 'linger':
+        // What it was told tells this state from one in which nothing is on its way.
+        tellBroken(call.adrift?.() ?? call.broken?.(), 'is broken, and lingers')
+        this.#after(call.until ?? this.time + overdueMs, ghost, driftsOn)
         break
       case 'cancel':
         this.#reply(process, happened(call, resolve, reject, 'cancelled'))
@@ -262,6 +312,12 @@ export class World implements Ports {
         this.#owes(process, reply)
         const late = replyOf(call, () => this.#reply(process, reply))
         this.#add(late, nobody, nobody, task)
+        break
+      }
+      case 'overdue_reply': {
+        const reply = happened(call, resolve, reject)
+        this.#owes(process, reply, 'overdue')
+        this.#after(this.time + overdueMs, process, () => this.#reply(process, reply))
         break
       }
       case 'freeze':
@@ -287,6 +343,11 @@ export class World implements Ports {
       case 'haste':
         throw new Error('unreachable: haste is not about a call')
     }
+  }
+
+  /** Happens by itself then, on behalf of whoever does something now. */
+  #after(at: number, process: Process, callback: () => void): void {
+    this.#timers.add({ at, process, callback, isWeak: false, task: this.task })
   }
 
   #add(call: PortCall<unknown>, resolve: Pending['resolve'], reject: Pending['reject'], task: Task | undefined): void {
@@ -342,7 +403,7 @@ export class World implements Ports {
     this.task = timer.task
     this.isAdrift = false
     const passedMs = this.time - before
-    if (passedMs > 0 && this.#chooser !== usual) this.trace.push(() => `${passedMs / 1_000} s pass`)
+    if (passedMs > 0 && this.#isTold()) this.trace.push(() => `${passedMs / 1_000} s pass`)
     if (this.#options.remembers) process.told = remembered(process.told, this.time, 'timer')
     timer.callback()
     return 'more'
@@ -353,75 +414,5 @@ export class World implements Ports {
     let isLate = false
     for (const { until } of this.#pending) if (until < this.time) isLate = true
     if (isLate) this.#pending = this.#pending.filter(({ until }) => until >= this.time)
-  }
-}
-
-/** A reply on its way back: whom to tell, and what is learned from it, in short. */
-interface Replied {
-  readonly tell: () => void
-  readonly learned: () => string
-}
-
-/** Lets it happen, or be cancelled, and gives the reply. */
-function happened(
-  call: PortCall<unknown>,
-  resolve: Pending['resolve'],
-  reject: Pending['reject'],
-  how?: 'cancelled',
-): Replied {
-  try {
-    const value = how === 'cancelled' ? call.cancel?.() : call.happen()
-    return { tell: () => resolve(value), learned: () => `${call.words()}: ${call.digest?.(value) ?? wordsOf(value)}` }
-  } catch (error) {
-    return { tell: () => reject(error), learned: () => `${call.words()}: ${wordsOf(error)}` }
-  }
-}
-
-function isReady({ call, mayWait }: Pending): boolean {
-  return !mayWait || call.isReady?.() !== false
-}
-
-function told(call: PortCall<unknown>, way: Fault): () => string {
-  return () => words(call, way)
-}
-
-/** Whether a process crashes before this call of its or before another one is the same. */
-function isFirst(ready: readonly Pending[], index: number): boolean {
-  return ready.findIndex(({ call }) => call.process === ready[index]?.call.process) === index
-}
-
-/** A statement that the server has begun with, and that waits. */
-function isCancellable(pending: Pending): boolean {
-  return !isReady(pending) && (pending.call.isCancellable?.() ?? false)
-}
-
-/** Whose requests are on their way after it has crashed. */
-const ghost = newProcess('nobody')
-
-function nobody(): void {}
-
-/** The same call of nobody: its request is on its way, and nothing can be done about it. */
-function adriftOf(call: PortCall<unknown>): PortCall<unknown> {
-  return {
-    process: ghost,
-    port: call.port,
-    until: call.until,
-    isTraceless: call.isTraceless ?? false,
-    isUrgent: call.isUrgent ?? false,
-    isUnheeded: call.isUnheeded,
-    words: () => call.words(),
-    isReady: () => call.isReady?.() !== false,
-    happen: () => call.happen(),
-    digest: (value) => call.digest?.(value) ?? wordsOf(value),
-  }
-}
-
-/** The reply of a call that has happened, on its way by itself. */
-function replyOf(call: PortCall<unknown>, reply: () => void): PortCall<unknown> {
-  return {
-    process: call.process,
-    port: call.port,
-    words: () => `the reply to “${call.words()}” arrives`,
-    happen: reply,
   }
 }

@@ -6,7 +6,7 @@ export const postpone = script(
   'postpone',
   `--[=[ postpone: says when a record that nobody holds is looked at next, or leaves it to a person.
   KEYS  the root; the record
-  ARGV  generation [fence] [state] looks [afterMs] [errorCode]
+  ARGV  generation [fence] [state] [dueAt] looks [afterMs] [errorCode]
   gives 1; nil where it is held, or over, or not as it was seen
 ]=]`,
   given,
@@ -16,6 +16,7 @@ local record = found(KEYS[2])
 if not isLast(record) then return nil end
 if record.state ~= 'unknown' and record.state ~= 'failed_retryable' then return nil end
 if given.state and given.state ~= record.state then return nil end
+if given.dueAt and number('dueAt') ~= record.reconcileAfter then return nil end
 save(record, {
   looks = number('looks'), errorCode = given.errorCode,
   reconcileAfter = given.afterMs and now + number('afterMs') or false,

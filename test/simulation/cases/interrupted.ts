@@ -1,0 +1,223 @@
+import type { Program } from '../application.js'
+import { type Case, hour, late, pass, request, soon } from './case.js'
+
+/** A request, and its retry in the moment in which the sweeper comes. */
+const retriedAndSwept = (program: Program, afterMs: number) => ({
+  requests: [request(program), request(program, 1, afterMs)],
+  passes: [pass('sweeper', afterMs)],
+})
+
+/** Requests that were interrupted, or are slow, and all who come to their help. */
+export const interrupted: readonly Case[] = [
+  {
+    name: 'a retry against the sweeper, one crash',
+    scenario: { ...retriedAndSwept('plain', late), faults: { crashes: 1, haste: 1 } },
+    reaches: ['a doubt that was swept'],
+  },
+  {
+    name: 'a slow holder that lives, and has renewed its lease, against the sweeper and a retry',
+    scenario: { ...retriedAndSwept('plain', late), faults: { lateness: 1, haste: 1 } },
+    reaches: ['a replay'],
+  },
+  {
+    name: 'a write that lands when its lease is over against the sweeper and a retry',
+    scenario: { ...retriedAndSwept('plain', late), faults: { drifts: 1, haste: 1 } },
+    reaches: ['a doubt', 'a replay'],
+  },
+  {
+    name: 'a call, or a write about it, that lands when its lease is over against the sweeper and a retry',
+    scenario: { ...retriedAndSwept('transfers', late), faults: { drifts: 1 } },
+    reaches: ['a doubt', 'a replay', 'a key that was claimed again'],
+  },
+  {
+    name: 'a retry against the resumer, one crash',
+    scenario: {
+      requests: [request('rides'), request('rides', 2, late)],
+      passes: [pass('resumer', late)],
+      faults: { crashes: 1 },
+    },
+    reaches: ['a key that was claimed again', 'a replay'],
+  },
+  {
+    name: 'a call that was interrupted against sweeper and reconciler, one crash',
+    scenario: {
+      requests: [request('transfers'), request('transfers', 2, 60_000)],
+      passes: [pass('sweeper', late), pass('reconciler', 60_000)],
+      faults: { crashes: 1 },
+    },
+    reaches: ['a doubt that was swept', 'a doubt that the reconciler ended', 'a call that had not landed'],
+  },
+  {
+    name: 'a call whose reply is lost against the reconciler',
+    scenario: {
+      requests: [request('transfers')],
+      passes: [soon('reconciler'), pass('reconciler', 15_000)],
+      faults: { breaks: 1 },
+    },
+    reaches: ['a doubt that the reconciler ended', 'a call that had not landed'],
+  },
+  {
+    name: 'a call that lands after its line broke against the reconciler, where one clock jumps',
+    scenario: { requests: [request('transfers')], passes: [soon('reconciler')], faults: { drifts: 1, jumps: 1 } },
+    reaches: ['a doubt'],
+  },
+  {
+    name: 'a call that arrives at the last moment, which its lookup does not show yet, against the reconciler and a retry',
+    scenario: {
+      requests: [request('transfers'), request('transfers', 1, 11_000)],
+      passes: [pass('reconciler', 11_000, 2)],
+      faults: { drifts: 1 },
+    },
+    reaches: ['a doubt', 'a doubt that the reconciler ended'],
+  },
+  {
+    name: 'a call that lands after its line broke against an operator who looks too early, and a retry',
+    scenario: {
+      requests: [request('transfers'), request('transfers', 1, 1)],
+      operators: 1,
+      faults: { drifts: 1 },
+    },
+    reaches: ['a doubt', 'a doubt that an operator ended'],
+  },
+  {
+    name: 'a request against a webhook that tells of its call, one crash',
+    scenario: {
+      requests: [request('letters')],
+      passes: [pass('sweeper', late)],
+      deliveries: 1,
+      faults: { crashes: 1 },
+    },
+    reaches: ['a doubt that was swept', 'a doubt that a webhook ended'],
+  },
+  {
+    name: 'a request and its duplicate against a webhook that tells of its call',
+    scenario: { requests: [request('letters'), request('letters', 1)], deliveries: 1, faults: {} },
+    reaches: ['a replay'],
+  },
+  {
+    name: 'a retry against a webhook that tells of its call and the sweeper, one crash',
+    scenario: { ...retriedAndSwept('letters', late), deliveries: 1, deliveriesAfterMs: late, faults: { crashes: 1 } },
+    reaches: ['a doubt that was swept', 'a doubt that a webhook ended', 'a key that was claimed again'],
+  },
+  {
+    name: 'a holder that was stopped and goes on against the sweeper and a retry',
+    scenario: { ...retriedAndSwept('plain', late), faults: { freezes: 1 } },
+    reaches: ['a doubt that was swept', 'a doubt that its holder ended'],
+  },
+  {
+    name: 'a holder that was stopped against the sweeper and a retry that come in the moment in which it goes on',
+    scenario: { ...retriedAndSwept('plain', 60_000), faults: { freezes: 1, haste: 1 } },
+    reaches: ['a doubt that was swept', 'a doubt that its holder ended'],
+  },
+  {
+    name: 'a holder that was stopped and goes on against the sweeper and an operator who answers for it',
+    scenario: {
+      requests: [request('plain', 1)],
+      passes: [pass('sweeper', late, 0)],
+      operators: 1,
+      operatorsAfterMs: late,
+      faults: { freezes: 1 },
+    },
+    reaches: ['a doubt that was swept', 'a doubt that an operator ended', 'a doubt that its holder ended'],
+  },
+  {
+    name: 'a reservation that nobody hears of against the sweeper, two lines broken',
+    scenario: { requests: [request('plain')], passes: [pass('sweeper', late)], faults: { breaks: 1, drifts: 1 } },
+    reaches: [],
+  },
+  {
+    name: 'a holder that was stopped until its answer expired against one that uses its key anew',
+    scenario: {
+      requests: [request('transfers'), request('transfers', 1)],
+      pauses: [25 * hour],
+      faults: { freezes: 1 },
+    },
+    reaches: [],
+  },
+  {
+    name: 'a call against a holder that was stopped and goes on',
+    scenario: { requests: [request('letters'), request('letters', 1, late)], faults: { freezes: 1 } },
+    reaches: ['a doubt'],
+  },
+  {
+    name: 'a call that was begun, and whose holder was stopped, against sweeper, reconciler and resumer',
+    scenario: {
+      requests: [request('transfers')],
+      passes: [pass('sweeper', late), pass('reconciler', 45_000), pass('resumer', 50_000, 2)],
+      faults: { freezes: 1 },
+    },
+    reaches: ['a doubt that was swept', 'a call that had not landed', 'a key that was claimed again'],
+  },
+  {
+    name: 'a call that was begun twice, and whose holders were stopped or crashed, against a retry when its key is forgotten',
+    scenario: {
+      requests: [request('rides'), request('rides', 1, late), request('rides', 2, 25 * hour)],
+      faults: { crashes: 1, freezes: 1 },
+    },
+    reaches: ['a key that was claimed again', 'a doubt'],
+  },
+  {
+    name: 'a call whose end is written down too late for its holder to hear',
+    scenario: { requests: [request('transfers')], faults: { freezes: 1, lateness: 1 } },
+    reaches: [],
+  },
+  {
+    name: 'a request against an operator, one crash',
+    scenario: {
+      requests: [request('letters'), request('letters', 1, 45_000)],
+      operators: 1,
+      operatorsAfterMs: 45_000,
+      faults: { crashes: 1 },
+    },
+    reaches: ['a doubt that an operator ended'],
+  },
+  {
+    name: 'a doubt about a call against the reconciler and an operator at once',
+    scenario: {
+      requests: [request('letters')],
+      passes: [pass('reconciler', 45_000)],
+      operators: 1,
+      operatorsAfterMs: 45_000,
+      faults: { breaks: 1 },
+    },
+    reaches: ['a doubt that was left to an operator', 'a doubt that an operator ended'],
+  },
+  {
+    name: 'a reconciler that was stopped when it had read what was said against a webhook that nobody acts on',
+    scenario: {
+      requests: [request('letters')],
+      passes: [pass('reconciler', 45_000, 2)],
+      deliveries: 1,
+      deliveriesAfterMs: 60_000,
+      faults: { breaks: 2, freezes: 1 },
+    },
+    reaches: ['a doubt that was left to an operator', 'a doubt that a webhook ended'],
+  },
+  {
+    name: 'a reconciler that was stopped when it had asked against an operator and a retry that is in doubt again',
+    scenario: {
+      requests: [request('transfers'), request('transfers', 1, 50_000)],
+      passes: [pass('reconciler', 20_000, 2)],
+      operators: 1,
+      operatorsAfterMs: 45_000,
+      faults: { breaks: 2, freezes: 1 },
+    },
+    reaches: ['a doubt that an operator ended', 'a key that was claimed again'],
+  },
+  {
+    name: 'a phased operation, two crashes',
+    scenario: {
+      requests: [request('rides'), request('rides', 1, late), request('rides', 2, 2 * late)],
+      faults: { crashes: 2 },
+    },
+    reaches: ['a key that was claimed again', 'a replay'],
+  },
+  {
+    name: 'a phased operation against two retries at once, one crash',
+    scenario: {
+      requests: [request('rides'), request('rides', 1, late), request('rides', 2, late)],
+      faults: { crashes: 1 },
+    },
+    reaches: ['a key that was claimed again', 'a replay'],
+  },
+]

@@ -1,0 +1,80 @@
+import { isFinal, type StoredEffect } from '../../../src/engine/effect-store.js'
+import type { StoredRecord } from '../../../src/engine/record.js'
+import { promised, services, timeoutMs } from '../application.js'
+import { demand } from '../violation.js'
+import { isSettled } from './ends.js'
+
+/** How far apart the passes of every worker are, and the looks of the operator, once nothing goes wrong any more. */
+export const passMs = 61_000
+
+/** What is open, and how far the clocks of the database and of its nodes are apart: "not landed" waits for both. */
+export interface Open {
+  readonly time: number
+  readonly apartMs: number
+  readonly records: readonly StoredRecord[]
+  readonly effects: readonly StoredEffect[]
+}
+
+/**
+ * Nothing waits for longer than it has to: what nobody holds any more for its lease and a pass, what failed for its pause, and
+ * what is in doubt until the provider shows what it did, and somebody has looked. Asked before each pass; time that is spent in
+ * one state counts.
+ */
+export function patience(): { judge(open: Open): void } {
+  const known = new Map<string, { readonly as: string; readonly since: number }>()
+
+  function waits(name: string, as: string, time: number, mostMs: number): void {
+    const last = known.get(name)
+    if (last?.as !== as) known.set(name, { as, since: time })
+    else
+      demand(
+        time - last.since <= mostMs,
+        () => `something is stuck: ${name} is ${as}, for ${(time - last.since) / 1_000} s`,
+      )
+  }
+
+  return {
+    judge({ time, apartMs, records, effects }) {
+      for (const record of records) {
+        if (isSettled(record)) continue
+        const { scope, key, generation, state, fence, errorCode } = record
+        waits(
+          `${scope}/${key}#${generation}`,
+          `${state} (${errorCode}) under fence ${fence}`,
+          time,
+          mostOf(record, apartMs),
+        )
+      }
+      for (const effect of effects) {
+        const { id, state, fence, errorCode } = effect
+        if (isFinal(state) || state === 'dead' || effects.some((other) => mayHoldUp(other, effect))) continue
+        waits(`effect ${id}`, `${state} (${errorCode}) under fence ${fence}`, time, mostOfEffect(effect, apartMs))
+      }
+    },
+  }
+}
+
+function mostOf({ state, attempt, looks }: StoredRecord, apartMs: number): number {
+  if (state === 'in_progress') return promised.leaseMs + passMs
+  return state === 'unknown' ? lookedAtMs(looks, apartMs) : pauseMs(attempt) + 2 * passMs
+}
+
+function mostOfEffect({ state, started, looks }: StoredEffect, apartMs: number): number {
+  if (state === 'leased') return promised.leaseMs + passMs
+  return state === 'unknown' ? lookedAtMs(looks, apartMs) : pauseMs(started) + 2 * passMs
+}
+
+/** Until a call cannot land any more, and that shows; and the next look, behind the pause that the last one led to. */
+function lookedAtMs(looks: number, apartMs: number): number {
+  return timeoutMs + services.transfer.lagMs + apartMs + pauseMs(looks + 1) + 3 * passMs
+}
+
+/** At most a second after the first time, and twice as long after each further one, up to an hour. */
+function pauseMs(times: number): number {
+  return Math.min(3_600_000, 1_000 * 2 ** Math.max(0, times - 1))
+}
+
+/** An earlier one of its tenant may be of the same order. */
+function mayHoldUp(other: StoredEffect, { scope, id }: StoredEffect): boolean {
+  return other.scope === scope && other.id < id && !isFinal(other.state)
+}
