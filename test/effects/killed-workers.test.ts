@@ -46,8 +46,14 @@ onPostgres('of workers that are killed every second', (url) => {
   })
 })
 
-/** A few seconds on a machine that has nothing else to do. */
+/** Some twenty seconds on a machine that has nothing else to do. */
 const patienceMs = 100_000
+
+/**
+ * How long the provider takes. It bounds what two workers can do in a second, however quick the machine is, so that there is
+ * work left when they are killed.
+ */
+const answersAfterMs = 150
 
 interface Provider {
   readonly url: string
@@ -66,6 +72,7 @@ async function startedProvider(...flags: readonly string[]): Promise<Provider> {
   })
   const { port } = JSON.parse(await firstLine(child))
   const at = `http://127.0.0.1:${port}`
+  await fetch(`${at}/behave`, { method: 'POST', body: JSON.stringify({ delayMs: answersAfterMs }) })
   return {
     url: at,
     ledger: async () => (await (await fetch(`${at}/ledger`)).json()) as { key: string }[],

@@ -2,6 +2,7 @@
 import { engine, inbox } from 'hapax'
 import { guard } from 'hapax/fetch'
 import { gatewayOf } from './gateway.mjs'
+import { gathering } from './gathering.mjs'
 import { outboxOf, workersOf } from './outbox.mjs'
 
 export function application({ store, insert }, job) {
@@ -31,25 +32,13 @@ export function application({ store, insert }, job) {
     }),
   )
 
-  /** Those that charge answer together, so that their answers travel together. */
-  let open = 0
-  let answer = () => {}
-  let answered = new Promise((resolve) => {
-    answer = resolve
-  })
+  const crowd = gathering()
 
-  /** One that knows nothing of `work`: it charges behind our back. */
+  /** One that knows nothing of `work`: it charges behind our back. Those of a crowd answer together, so that their answers travel together. */
   async function charging(request) {
-    open += 1
     const { who } = await request.json()
     await charge(`charge of ${who}`, { charge: who })
-    open -= 1
-    if (open === 0) {
-      answer()
-      answered = new Promise((resolve) => {
-        answer = resolve
-      })
-    } else await answered
+    await crowd.isHere(who)
     return Response.json({ charged: who }, { status: 201 })
   }
 
@@ -72,6 +61,7 @@ export function application({ store, insert }, job) {
     rides: guard(hapax, { operation: createRide, scope: () => scope }),
     bookings: guard(hapax, { operation: bookRide, scope: () => scope }),
     charges: guard(hapax, { name: 'charges.create', scope: () => scope }, charging),
+    crowd,
     webhooks,
   }
 }

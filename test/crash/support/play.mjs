@@ -18,13 +18,27 @@ export async function play(job) {
 }
 
 /** @returns {Record<string, (step: any) => unknown>} */
-function stepsOf({ hapax, gateway, worker, reconciler, rides, bookings, charges, webhooks }, { setTime }, { scope }) {
+function stepsOf(
+  { hapax, gateway, worker, reconciler, rides, bookings, charges, crowd, webhooks },
+  { setTime },
+  { scope },
+) {
   return {
     time: ({ at }) => setTime(at),
     fault: ({ fault }) => gateway.failWith(fault),
     ride: () => post(rides),
     book: () => post(bookings),
-    crowd: () => Promise.all(Array.from({ length: 8 }, (_, number) => post(charges, `k${number}`))),
+    crowd: () => {
+      const keys = Array.from({ length: 8 }, (_, number) => `k${number}`)
+      crowd.expect(keys)
+      return Promise.all(
+        keys.map(async (key) => {
+          const answer = await post(charges, key)
+          crowd.isHere(key)
+          return answer
+        }),
+      )
+    },
     deliver: ({ eventId, event }) =>
       webhooks.receive({ headers: { 'event-id': eventId }, body: Buffer.from(JSON.stringify(event)) }),
     sweep: async () => (await hapax.chores.sweep(10)).length,
