@@ -8,6 +8,7 @@ const integration = [
   'test/engine/{phases,calls,operations,reconcile,late-results,handed-out,single,extend,failed-commits,forgotten-keys,thrown-over-calls}.test.ts',
   'test/http/operations.test.ts',
   'test/client/{browser,killed,page-types}.test.ts',
+  'test/simulation/shrinking.test.ts',
   'test/telemetry/{dashboard,promtool,opentelemetry,leaks}.test.ts',
 ]
 

@@ -1,11 +1,8 @@
 import { effects } from '../../src/effects/effects.js'
 import type { EffectAbout, EffectCall, Effects } from '../../src/engine/effect-definition.js'
-import type { Engine } from '../../src/engine/engine.js'
-import type { Work } from '../../src/engine/work.js'
-import { type Route, routeOf } from '../../src/http/route.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
 import type { Misspelling } from './misspelt.js'
-import { Declined, type Provider, type Service } from './provider.js'
+import type { Provider, Service } from './provider.js'
 import type { Process } from './world/process.js'
 
 /** What a client asks for. */
@@ -21,14 +18,23 @@ export interface Order {
   readonly misspelt?: Misspelling
   /** Whatever becomes of the call that it leads to, its handler hides that, and answers that it was accepted. */
   readonly isHushedUp?: true
+  /** At first its handler fails, when it has done all that it has to. */
+  readonly fails?: Failure
 }
 
-export const programs = ['plain', 'rides', 'transfers', 'letters', 'sales'] as const
+/** It throws; or it answers with 503; or it says itself that nobody knows what came of it, and answers all the same. */
+export type Failure = 'throws' | 'answers' | 'doubts'
+
+/** For so long something is missing that these handlers need: who comes when a lease is over may come too early as well. */
+export const missingMs = 40_000
+
+export const programs = ['plain', 'deposits', 'rides', 'transfers', 'letters', 'sales'] as const
 
 /**
- * One for each way in which a handler may be written: one that knows nothing of phases and calls a provider by itself; one
- * whose provider honours keys; one whose provider only has a lookup; one whose provider has neither; and one that is a
- * single transaction, leaves everything else to its effects, and may decline when it has written all of that.
+ * One for each way in which a handler may be written: one that knows nothing of phases and calls a provider by itself; one that
+ * does so with a key of ours, so that it may be run again; one whose provider honours keys; one whose provider only has a lookup;
+ * one whose provider has neither; and one that is a single transaction, leaves everything else to its effects, and may decline
+ * when it has written all of that.
  */
 export type Program = (typeof programs)[number]
 
@@ -37,6 +43,8 @@ const day = 24 * 60 * 60_000
 /** All that there is to ask a provider for. Whoever honours keys forgets them in the end. */
 export const services = {
   payout: { name: 'payout' },
+  // Nobody looks at how old a key is that a handler was given: its provider remembers it for longer than anybody asks again.
+  deposit: { name: 'deposit', remembersMs: 30 * day },
   charge: { name: 'charge', remembersMs: day },
   transfer: { name: 'transfer', lagMs: 2_000 },
   letter: { name: 'letter' },
@@ -46,7 +54,7 @@ export const services = {
 
 /** For so long a call to a provider may take. */
 export const timeoutMs = 10_000
-const timeout = '10s'
+export const timeout = '10s'
 
 /**
  * What clients of this application were promised: all of it is left to the defaults, and written down here so that nobody has
@@ -66,7 +74,7 @@ export function subjectOf({ tenant, key }: Pick<Order, 'tenant' | 'key'>, genera
   return `${tenant}/${key}#${generation}`
 }
 
-interface Surroundings {
+export interface Surroundings {
   readonly process: Process
   readonly provider: Provider
 }
@@ -97,136 +105,4 @@ type Results = Readonly<Record<keyof Payloads, { readonly id: string }>>
 interface Shipped {
   readonly subject: string
   readonly item?: string
-}
-
-/** A request as the routes know it. */
-export interface Received {
-  readonly order: Order
-}
-
-/** A program on one node: its route, and the handler where the route has no operation. */
-export interface Mounted {
-  readonly route: Route<Received>
-  readonly handler?: (work: Work<SimulatedTx>, order: Order) => Promise<unknown>
-}
-
-/** Rethrows, unless the handler of this order hides what has failed. That the provider said no is an answer. */
-function orHushedUp({ isHushedUp }: Order): (error: unknown) => undefined {
-  return (error) => {
-    if (isHushedUp === undefined || error instanceof Declined) throw error
-  }
-}
-
-/** Every answer says first whose request it answers, and which. */
-export function mounted(
-  program: Program,
-  hapax: Engine<SimulatedTx>,
-  { process, provider, concurrency }: Surroundings & { readonly concurrency: 'reject' | 'wait' },
-): Mounted {
-  const scope = ({ order }: Received) => order.tenant
-  const key = 'optional' as const
-  const classify = (error: unknown) => (error instanceof Declined ? 'answered' : 'doubt')
-  const isDeclined = (order: Order) => order.amount < 0
-  /** Of every generation another one: whoever hears of it knows which. */
-  const declined = ({ tenant, amount }: Order, subject: string) => ({
-    status: 402,
-    body: { tenant, amount, declined: subject },
-  })
-  const accepted = ({ tenant, amount }: Order, subject: string) => ({
-    status: 202,
-    body: { tenant, amount, accepted: subject },
-  })
-
-  switch (program) {
-    case 'plain':
-      return {
-        route: routeOf(hapax, { name: 'plain', scope, key, onError: 'unknown', concurrency }),
-        async handler(work, order) {
-          const subject = subjectOf(order, work.generation)
-          const asked = { service: services.payout, key: 'none', subject, timeoutMs }
-          const { id } = await provider.act(process, asked)
-          return { status: 201, body: { tenant: order.tenant, amount: order.amount, id } }
-        },
-      }
-    case 'rides': {
-      const operation = hapax.operation('rides', { version: 1, concurrency }, async (work, order: Order) => {
-        const subject = subjectOf(order, work.generation)
-        await work.transaction('ride_created', ({ tx }) => tx.insert('rides', subject))
-        try {
-          const charge = await work
-            .call('charge_created', {
-              run: ({ key }) =>
-                provider.act(process, {
-                  service: services.charge,
-                  key,
-                  subject,
-                  timeoutMs,
-                  isDeclined: isDeclined(order),
-                }),
-              honoursKeyFor: '24h',
-              timeout,
-              classify,
-            })
-            .catch(orHushedUp(order))
-          if (charge === undefined) return accepted(order, subject)
-          return await work.commit(({ effect }) => {
-            effect('receipt.send', { subject })
-            return { status: 201, body: { tenant: order.tenant, amount: order.amount, charge: charge.id } }
-          })
-        } catch (error) {
-          if (error instanceof Declined) return declined(order, subject)
-          throw error
-        }
-      })
-      return { route: routeOf(hapax, { scope, key, operation, input: ({ order }) => order }) }
-    }
-    case 'transfers': {
-      const operation = hapax.operation('transfers', { version: 1, concurrency }, async (work, order: Order) => {
-        const subject = subjectOf(order, work.generation)
-        const made = await work
-          .call('transferred', {
-            run: ({ key }) => provider.act(process, { service: services.transfer, key, subject, timeoutMs }),
-            lookup: ({ key }) => provider.find(process, { service: services.transfer, key }),
-            readLag: '2s',
-            timeout,
-          })
-          .catch(orHushedUp(order))
-        if (made === undefined) return accepted(order, subject)
-        return work.commit(async ({ tx }) => {
-          await tx.insert('transfers', subject)
-          return { status: 201, body: { tenant: order.tenant, amount: order.amount, transfer: made.id } }
-        })
-      })
-      return { route: routeOf(hapax, { scope, key, operation, input: ({ order }) => order }) }
-    }
-    case 'letters': {
-      const operation = hapax.operation('letters', { version: 1, concurrency }, async (work, order: Order) => {
-        const subject = subjectOf(order, work.generation)
-        const sent = await work
-          .call('posted', {
-            run: ({ key }) => provider.act(process, { service: services.letter, key, subject, timeoutMs }),
-            timeout,
-          })
-          .catch(orHushedUp(order))
-        if (sent === undefined) return accepted(order, subject)
-        return {
-          status: 201,
-          body: { tenant: order.tenant, amount: order.amount, letter: sent.id, attempt: work.attempt },
-        }
-      })
-      return { route: routeOf(hapax, { scope, key, operation, input: ({ order }) => order }) }
-    }
-    case 'sales':
-      return {
-        route: routeOf(hapax, { name: 'sales', scope, key, mode: 'transaction', concurrency }),
-        handler: (work, order) =>
-          work.commit(async ({ tx, effect }) => {
-            const subject = subjectOf(order, work.generation)
-            await tx.insert('sales', subject)
-            effect('shipment.book', { subject, item: order.item })
-            if (isDeclined(order)) return declined(order, subject)
-            return { status: 201, body: { tenant: order.tenant, amount: order.amount, sale: subject } }
-          }),
-      }
-  }
 }

@@ -3,9 +3,18 @@ import type { Order, Program } from './application.js'
 import { isAnswered, type Replied, type Told } from './client.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { judgeAct } from './invariants/acts.js'
-import { holds, isAnswer, judgeHeard, judgeMinted, judgeMismatch, judgeRoute, judgeSent } from './invariants/answers.js'
+import {
+  holds,
+  isAnswer,
+  judgeDoubted,
+  judgeHeard,
+  judgeMinted,
+  judgeMismatch,
+  judgeRoute,
+  judgeSent,
+} from './invariants/answers.js'
 import { judgeAsk, judgeKey } from './invariants/asks.js'
-import { judgeDoubt } from './invariants/doubts.js'
+import { judgeDoubt, judgeSwept } from './invariants/doubts.js'
 import { isNotLanded, judgeEffect } from './invariants/effects.js'
 import { isSettled, judgeEnd, judgeHappened } from './invariants/ends.js'
 import { judgeFence } from './invariants/fences.js'
@@ -128,6 +137,7 @@ export function invariants({
         isHolders: () => database.fencedWrites.some((write) => write.of === 'record' && write.before === change.before),
       })
       if (world.isTimely) judgeDoubt(change, provider.asks)
+      judgeSwept(change)
       reached()?.record(change)
       lives.note(change)
       kept.note(change)
@@ -192,6 +202,7 @@ export function invariants({
         judgeHeard(now, heard, told, duplicates)
         judgeMismatch(now, requests)
         judgeRoute(now)
+        judgeDoubted(now)
       }
     },
     sending(task, order, sent) {
@@ -209,16 +220,17 @@ export function invariants({
     acknowledged: (act) => meanwhile(() => judgeAcknowledged(database, act)),
     leftToPeople: (key) => meanwhile(() => judgeLeft(key, database.testimonies())),
     isSettled() {
-      for (const record of database.records()) if (!isSettled(record)) return false
+      for (const record of database.records()) if (!isSettled(record, world.now())) return false
       for (const { state } of database.effects()) if (state !== 'done' && state !== 'dead') return false
       return true
     },
     waiting() {
       const apartMs = Math.max(...world.processes.map(({ wallOffsetMs }) => world.databaseJumpMs - wallOffsetMs))
-      waits.judge({ time: world.time, apartMs, records: database.records(), effects: database.effects() })
+      const records = database.records().filter((record) => !isSettled(record, world.now()))
+      waits.judge({ time: world.time, apartMs, records, effects: database.effects() })
     },
     stuck() {
-      const open = [...database.records()].filter((record) => !isSettled(record))
+      const open = [...database.records()].filter((record) => !isSettled(record, world.now()))
       const effects = [...database.effects()].filter(({ state }) => state !== 'done')
       const words = [
         ...open.map(({ key, state, errorCode }) => `${key} is ${state} (${errorCode})`),

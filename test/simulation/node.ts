@@ -5,11 +5,12 @@ import { type Inbox, inbox } from '../../src/inbox/inbox.js'
 import { defaults } from '../../src/kernel/limits.js'
 import type { Service } from '../../src/workers/service.js'
 import { type ServicesOptions, servicesOf, type WorkerName, workerNames } from '../../src/workers/services.js'
-import { effectsOf, type Mounted, mounted, type Order, type Program } from './application.js'
+import { effectsOf, type Order, type Program } from './application.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { type SimulatedStore, simulatedStore } from './database/simulated-store.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
 import { misspelt } from './misspelt.js'
+import { type Mounted, mounted } from './programs.js'
 import type { Act, Provider } from './provider.js'
 import type { Reached } from './reached.js'
 import { seeded } from './world/choices.js'
@@ -75,7 +76,8 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
   let webhooks: Inbox | undefined
 
   function routeOf(program: Program): Mounted {
-    const known = routes.get(program) ?? mounted(program, hapax, { process, provider, concurrency })
+    const known =
+      routes.get(program) ?? mounted(program, { hapax, process, provider, concurrency, reached: around.reached })
     routes.set(program, known)
     return known
   }

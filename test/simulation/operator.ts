@@ -10,6 +10,12 @@ interface Surroundings {
   readonly provider: Provider
 }
 
+/** What an answer of those calls it whose handlers make their calls by themselves. */
+const madeBy: ReadonlyMap<string, string> = new Map([
+  ['plain', 'id'],
+  ['deposits', 'deposit'],
+])
+
 /** A person who looks at the provider's ledger, and says at a node what is there. */
 export function operator({ scenario, database, provider }: Surroundings): (node: SimulatedNode) => void {
   const { requests, faults } = scenario
@@ -37,12 +43,13 @@ export function operator({ scenario, database, provider }: Surroundings): (node:
    */
   function answer({ settle }: SimulatedNode): void {
     for (const { scope, key, generation, fence, state, operation } of database.records()) {
-      if (state !== 'unknown' || operation !== 'plain') continue
+      const made = madeBy.get(operation)
+      if (state !== 'unknown' || made === undefined) continue
       const id = provider.ledger.find((act) => act.subject === subjectOf({ tenant: scope, key }, generation))?.id
       const asked = requests.filter(({ order }) => order.tenant === scope && order.key === key)
       const amount = asked[0]?.order.amount
       if (id === undefined || asked.length === 0 || asked.some(({ order }) => order.amount !== amount)) continue
-      const body = Buffer.from(JSON.stringify({ tenant: scope, amount, id, by: 'ann' }))
+      const body = Buffer.from(JSON.stringify({ tenant: scope, amount, [made]: id, by: 'ann' }))
       const given = { kind: 'kept', status: 201, headers: [], body } as const
       const outcome = { kind: 'completed', answer: given, answerVersion: 1 } as const
       const evidence = { by: 'operator:ann', why: 'the ledger' }

@@ -1047,4 +1047,68 @@ export const bugs = [
     },
     says: /a second shipment/,
   },
+  {
+    bug: 'what a handler answers with 5xx is stored, and so replayed',
+    patch: {
+      file: 'src/engine/evidence.ts',
+      from: "if (answer.status < 500) return { kind: 'complete', answer }",
+      to: "if (answer.status < 600) return { kind: 'complete', answer }",
+    },
+    caughtBy: { case: 'a phased operation that answers with 503 against the resumer and a retry, one crash' },
+    says: /answered with 503|ended in 503/,
+  },
+  {
+    bug: 'a request as one transaction that fails keeps its rows',
+    patch: {
+      file: 'src/engine/single.ts',
+      from: "if (ending.kind !== 'complete' || ending.answer === undefined) {",
+      to: "if (result.kind !== 'answered' || ending.kind !== 'complete' || ending.answer === undefined) {\n          if (result.kind === 'answered') return stepOf(guarded, { ending: { kind: 'complete', answer: result.answer }, effects: asked, record })",
+    },
+    caughtBy: { case: 'a request as one transaction that answers with 503 against its retry, one ambiguous commit' },
+    says: /which is answered with 503|ended in 503/,
+  },
+  {
+    bug: 'a handler that says that nobody knows is not heeded',
+    patch: {
+      file: 'src/engine/held-work.ts',
+      from: "    if (this.#doubt !== undefined) return { kind: 'doubt', errorCode: this.#doubt }\n    return this.#phases?.unsound",
+      to: '    return this.#phases?.unsound',
+    },
+    caughtBy: {
+      case: 'a handler that doubts its own work against its retry and an operator who answers for it, one crash',
+    },
+    says: /was answered although its handler is in doubt/,
+  },
+  {
+    bug: 'a handler that makes its call by itself has another key on each attempt',
+    patch: {
+      file: 'src/engine/phases.ts',
+      from: "const { context, claim, guarded, lease } = this.ground\n    const key = derivedKey('call', claim, name)",
+      to: "const { context, claim, guarded, lease, record } = this.ground\n    const key = derivedKey('call', claim, name, record.attempt)",
+    },
+    caughtBy: { case: 'a handler that throws when its own call is made, against its retry and the sweeper, one crash' },
+    says: /a second deposit/,
+  },
+  {
+    bug: 'what may run again after a crash is in doubt all the same',
+    patch: {
+      file: 'src/engine/reserving.ts',
+      from: "onLeaseOver: policy.onCrash === 'retry' ? 'resume' : 'doubt'",
+      to: "onLeaseOver: policy.leaseMs < 0 ? 'resume' : 'doubt'",
+    },
+    caughtBy: {
+      case: 'a handler that makes its call by itself, with a key of ours, against two retries, two crashes',
+    },
+    says: /is in doubt after a crash, although it may simply run again/,
+  },
+  {
+    bug: 'an operation that failed goes on ten hours later',
+    patch: {
+      file: 'src/engine/finishing.ts',
+      from: 'const resumeAfterMs = backoffMs(backoffs.resuming, attempt, context.chance)',
+      to: 'const resumeAfterMs = 36_000_000 + backoffMs(backoffs.resuming, attempt, context.chance)',
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /stuck: .* is failed_retryable/,
+  },
 ]

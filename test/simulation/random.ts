@@ -1,5 +1,5 @@
 import { type WorkerName, workerNames } from '../../src/workers/services.js'
-import { type Order, type Program, programs } from './application.js'
+import { type Failure, type Order, type Program, programs } from './application.js'
 import { misspellings } from './misspelt.js'
 import type { Schedule } from './running.js'
 import type { Scenario } from './scenario.js'
@@ -21,7 +21,7 @@ const afterLeases = [31_000, 45_000, 61_000, 75_000, 90_000, 120_000]
 export function scenarioOf(seed: number): Scenario {
   const fraction = seeded(seed ^ 0x5eed)
   const flavour = fraction()
-  if (flavour < 0.35) return recovering(fraction, flavour < 0.07 ? { isHushedUp: true } : {})
+  if (flavour < 0.35) return recovering(fraction, flavour < 0.06 ? { isHushedUp: true } : {})
   return various(fraction, flavour < 0.55 ? 'large' : 'small')
 }
 
@@ -35,7 +35,8 @@ function recovering(fraction: Fraction, how: Pick<Order, 'isHushedUp'>): Scenari
   const upTo = (most: number) => Math.floor(fraction() * (most + 1))
   const oneOf = <T>(all: readonly T[]): T => all[upTo(all.length - 1)] as T
   const [program, key] = [oneOf(programs), `k${1 + upTo(1)}`]
-  const order: Order = { tenant: 'acme', key, amount: 1, item: 'boat', ...how }
+  const fails = fraction() < 0.15 ? { fails: oneOf(failuresOf(program)) } : {}
+  const order: Order = { tenant: 'acme', key, amount: 1, item: 'boat', ...how, ...fails }
   const another = { ...order, key: 'k3', item: oneOf(['boat', 'car']) }
   const later = () => oneOf(afterLeases)
   const workers = workerNames.filter((worker) => worker !== 'reaper' && fraction() < 0.7)
@@ -101,6 +102,11 @@ function lengthOf(chance: number): Length {
   return chance < 0.06 ? days : minutes
 }
 
+/** Who leaves all calls to the engine has no doubts of his own. */
+function failuresOf(program: Program): readonly Failure[] {
+  return program === 'plain' || program === 'deposits' ? ['throws', 'answers', 'doubts'] : ['throws', 'answers']
+}
+
 const mayDecline: ReadonlySet<Program> = new Set<Program>(['rides', 'sales'])
 
 function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
@@ -133,7 +139,8 @@ function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
     const amount = fraction() < 0.1 ? 2 : mayDecline.has(program) && key === 'k2' ? -1 : 1
     const keyless = fraction() < 0.05 ? ({ isKeyless: true } as const) : {}
     const misspelt = fraction() < 0.02 ? { misspelt: oneOf(misspellings) } : {}
-    const order: Order = { tenant, key, amount, item: itemOf(key), ...keyless, ...misspelt }
+    const fails = fraction() < 0.05 ? { fails: oneOf(failuresOf(program)) } : {}
+    const order: Order = { tenant, key, amount, item: itemOf(key), ...keyless, ...misspelt, ...fails }
     return {
       program,
       order,

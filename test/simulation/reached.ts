@@ -13,6 +13,7 @@ export const features = [
   'a replay',
   'an answer that was waited for',
   'a key that was malformed',
+  'a handler that failed',
   'a statement for several requests',
   'two statements for several requests at once',
   'a key that was claimed again',

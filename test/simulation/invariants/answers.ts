@@ -71,6 +71,12 @@ export function judgeMismatch(told: Told, requests: readonly Request[]): void {
   demand(isMet, () => `${order.tenant}/${order.key} is told of another request that nobody sent`)
 }
 
+/** What a handler answers that has said that nobody knows what came of it is told to nobody. */
+export function judgeDoubted({ order, reply }: Told): void {
+  if (reply === 'lost' || order.fails !== 'doubts') return
+  demand(reply.status !== 202, () => `${order.tenant}/${order.key} was answered although its handler is in doubt`)
+}
+
 /** Who is answered is answered by the route that he asked, whatever else was asked for under his key. */
 export function judgeRoute({ order, program, reply }: Told): void {
   if (reply === 'lost' || reply.status !== 201) return
@@ -81,6 +87,7 @@ export function judgeRoute({ order, program, reply }: Told): void {
 /** What each program says that it has made, and no other. */
 const made: Readonly<Record<Program, string>> = {
   plain: 'id',
+  deposits: 'deposit',
   rides: 'charge',
   transfers: 'transfer',
   letters: 'letter',

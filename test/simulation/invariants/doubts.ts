@@ -1,7 +1,15 @@
+import { leaseOver } from '../../../src/engine/transitions.js'
 import { subjectOf } from '../application.js'
 import type { Ask } from '../provider.js'
 import { demand } from '../violation.js'
 import type { RecordChange } from './records.js'
+
+/** Who may run again after a crash is run again by his client: nobody doubts him for it. */
+export function judgeSwept({ before, after }: RecordChange): void {
+  if (before?.state !== 'in_progress' || after?.state !== 'unknown' || after.operation !== 'deposits') return
+  const name = `${after.scope}/${after.key}`
+  demand(after.errorCode !== leaseOver, () => `${name} is in doubt after a crash, although it may simply run again`)
+}
 
 /**
  * Nobody is left in doubt about nothing: where every process lives and hears in time, a reservation whose reply was lost is

@@ -6,6 +6,7 @@ import { demand } from '../violation.js'
 /** What a request of each program has led to when it was answered with 201. */
 const results: Readonly<Record<Program, { readonly acts: readonly string[]; readonly rows: readonly string[] }>> = {
   plain: { acts: [services.payout.name], rows: [] },
+  deposits: { acts: [services.deposit.name], rows: [] },
   rides: { acts: [services.charge.name, services.receipt.name], rows: ['rides'] },
   transfers: { acts: [services.transfer.name], rows: ['transfers'] },
   letters: { acts: [services.letter.name], rows: [] },
@@ -52,6 +53,8 @@ export function judgeHappened({ what, subject }: Happened, recordOf: (name: stri
   demand(generation <= record.generation, () => `there is a ${what} for ${subject}, which has never begun`)
   // An earlier generation has ended before; and of what nobody knows or remembers nothing is demanded.
   if (generation < record.generation || record.state === 'unknown' || record.state === 'expired') return
+  // Who makes his calls by himself has made them, though he failed then, or crashed: his client asks again, or does not.
+  if (record.operation === 'deposits' && record.state !== 'completed') return
   const { acts, rows } = results[record.operation as Program]
   demand(acts.includes(what) || rows.includes(what), () => `there is a ${what} for ${subject}, a ${record.operation}`)
   const isAnswered = record.answer?.kind === 'kept' && (record.answer.status === 201 || firstRows.has(what))
@@ -62,12 +65,14 @@ function stateOf({ state, answer }: StoredRecord): string {
   return answer?.kind === 'kept' ? `answered with ${answer.status}` : state
 }
 
-/** Whether nothing more will happen to it by itself, short of a client or a person. */
-export function isSettled({ state, operation, recoveryPoint, isBegun }: StoredRecord): boolean {
+/** Whether nothing more will happen to it by itself, short of a client or a person. `now` is the database's time. */
+export function isSettled(record: StoredRecord, now: number): boolean {
+  const { state, operation, recoveryPoint, isBegun, leaseUntil = 0 } = record
   if (state === 'completed' || state === 'expired') return true
   // Nobody can ask about what a handler did by itself: it waits for a person, whose queue is all that is unknown.
-  if (state === 'unknown') return operation === 'plain'
+  if (state === 'unknown') return operation === 'plain' || operation === 'deposits'
   // Whoever is no operation goes on with its client alone.
-  const isClients = operation === 'plain' || operation === 'sales'
-  return state === 'failed_retryable' && (isClients || (recoveryPoint === 'started' && !isBegun))
+  if (state === 'in_progress') return operation === 'deposits' && leaseUntil <= now
+  const isClients = operation === 'plain' || operation === 'deposits' || operation === 'sales'
+  return isClients || (recoveryPoint === 'started' && !isBegun)
 }

@@ -2,7 +2,6 @@ import { isFinal, type StoredEffect } from '../../../src/engine/effect-store.js'
 import type { StoredRecord } from '../../../src/engine/record.js'
 import { promised, services, timeoutMs } from '../application.js'
 import { demand } from '../violation.js'
-import { isSettled } from './ends.js'
 
 /** How far apart the passes of every worker are, and the looks of the operator, once nothing goes wrong any more. */
 export const passMs = 61_000
@@ -36,7 +35,6 @@ export function patience(): { judge(open: Open): void } {
   return {
     judge({ time, apartMs, records, effects }) {
       for (const record of records) {
-        if (isSettled(record)) continue
         const { scope, key, generation, state, fence, errorCode } = record
         waits(
           `${scope}/${key}#${generation}`,
