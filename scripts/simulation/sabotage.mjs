@@ -24,7 +24,7 @@ const mostSchedules = 200_000
 export async function sabotage(processes, words) {
   const wanted = bugs.filter(({ bug }) => bug.includes(words))
   if (wanted.length === 0) {
-    console.error(`No planted bug has “${words}” in its name: test/simulation/planted-bugs.mjs has all of them.`)
+    console.error(`No planted bug has “${words}” in its name: test/simulation/planted-bugs has all of them.`)
     return undefined
   }
   const waiting = wanted.entries()

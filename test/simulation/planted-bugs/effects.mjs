@@ -1,0 +1,199 @@
+/**
+ * Effects, their leases, and doubts about them.
+ *
+ * @type {readonly import('../../../scripts/simulation/sabotage.mjs').PlantedBug[]}
+ */
+export const effectBugs = [
+  {
+    bug: '“not landed” about an effect is believed of whoever says so, however early',
+    patch: {
+      file: 'src/effects/evidence.ts',
+      from: 'Math.min(at, clock.now()) >= from',
+      to: 'at > 0 && from > 0',
+    },
+    caughtBy: { seeds: 40_000 },
+    says: /second shipment/,
+  },
+  {
+    bug: 'an effect is leased by two workers',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: "return effect.state === 'leased' && effect.onLeaseOver === 'resume' && isLeaseOver(effect, now)",
+      to: "return effect.state === 'leased' && effect.onLeaseOver === 'resume'",
+    },
+    caughtBy: { suite: 'workers that claim at once never get the same effect, and leave none' },
+  },
+  {
+    bug: 'the call of an effect is not marked as begun',
+    patch: {
+      file: 'src/effects/carrying.ts',
+      from: 'const isBegun = await store.begin(held.claim, leaseMs).catch(codeOf)',
+      to: 'const isBegun = await store.renew([held.claim], leaseMs).then(([isHeld]) => isHeld ?? false, codeOf)',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /second shipment/,
+  },
+  {
+    bug: 'an effect in doubt is tried again',
+    patch: {
+      file: 'src/effects/deciding.ts',
+      from: 'const mayRepeat = !isOver && !isForgotten(kind, age.sinceFirstStartedMs + dueInMs)',
+      to: 'const mayRepeat = !isOver',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /second shipment/,
+  },
+  {
+    bug: 'what a provider says of an effect that landed is dropped',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: '  return changedEffect(ready, { providerId: evidence.providerId, result: evidence.result })\n',
+      to: '  return ready\n',
+    },
+    caughtBy: { suite: 'a doubt that landed goes to the next worker with its result' },
+  },
+  {
+    bug: '“not landed” about an effect is believed at once',
+    patch: {
+      file: 'src/effects/evidence.ts',
+      from: 'return doubtedAt + kind.timeoutMs + kind.readLagMs',
+      to: 'return doubtedAt',
+    },
+    caughtBy: { case: 'an effect whose reply is lost against its reconciler' },
+    says: /second shipment/,
+  },
+  {
+    bug: 'a stale fence settles an effect',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: "return (current?.state === 'leased' || current?.state === 'unknown') && current.fence === fence",
+      to: "return (current?.state === 'leased' || current?.state === 'unknown') && fence > 0",
+    },
+    caughtBy: { suite: 'whoever lost the lease of an effect can change nothing of it' },
+  },
+  {
+    bug: 'a worker that has lost an effect writes all the same',
+    patch: [
+      {
+        file: 'src/engine/effect-transitions.ts',
+        from: "return current?.state === 'leased' && current.fence === fence",
+        to: "return current?.state === 'leased' && fence > 0",
+      },
+      {
+        file: 'src/engine/effect-transitions.ts',
+        from: "return (current?.state === 'leased' || current?.state === 'unknown') && current.fence === fence",
+        to: "return (current?.state === 'leased' || current?.state === 'unknown') && fence > 0",
+      },
+    ],
+    caughtBy: { case: 'the effect worker against one that was stopped and goes on' },
+    says: /a stale claim \(\d\) changed effect/,
+  },
+  {
+    bug: 'an effect forgets the order that it asked for',
+    patch: {
+      file: 'src/engine/collected-effects.ts',
+      from: 'order: order ?? orderOf(known, payload),',
+      to: "order: orderOf(known, payload) === '' ? order : undefined,",
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /shipped before an earlier one/,
+  },
+  {
+    bug: 'an effect that is claimed again keeps its fence',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: '    fence: current.fence + 1,',
+      to: '    fence: Math.max(1, current.fence),',
+    },
+    caughtBy: { case: 'the effect worker, whose provider knows no keys, against one that was stopped and goes on' },
+    says: /claimed again under its old fence/,
+  },
+  {
+    bug: 'an effect whose key its provider has forgotten is sent again',
+    patch: {
+      file: 'src/effects/deciding.ts',
+      from: 'if (mayBeKnown && isForgotten(kind, age.sinceFirstStartedMs))',
+      to: 'if (mayBeKnown && age.sinceFirstStartedMs < 0)',
+    },
+    caughtBy: { case: 'the effect worker against one that comes when the key is forgotten, one crash' },
+    says: /a second receipt/,
+  },
+  {
+    bug: 'who claims an effect has it for a hundredth of its lease',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: '    leaseUntil: now + leaseMs,\n',
+      to: '    leaseUntil: now + leaseMs / 100,\n',
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /effect \d+ is leased for 300 ms only/,
+  },
+  {
+    bug: 'the call of an effect begins with what is left of its lease',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: "{ leaseUntil: now + leaseMs, onLeaseOver: 'doubt' }",
+      to: "{ onLeaseOver: leaseMs > 0 && now > 0 ? 'doubt' : 'resume' }",
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /effect \d+ is leased for -?\d+ ms only/,
+  },
+  {
+    bug: 'an effect that failed is tried again ten hours later',
+    patch: {
+      file: 'src/effects/deciding.ts',
+      from: 'const dueInMs = ',
+      to: 'const dueInMs = 36_000_000 + ',
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /stuck: effect \d+ is ready .*, for \d+ s/,
+  },
+  {
+    bug: 'the lease of an effect that begins is counted from the reply',
+    patch: {
+      file: 'src/effects/carrying.ts',
+      from: 'held.endsAt = Math.max(held.endsAt, sentAt + leaseMs)',
+      to: 'held.endsAt = Math.max(held.endsAt, sentAt, clock.elapsed() + leaseMs)',
+    },
+    caughtBy: {
+      case: 'a worker that was stopped when it had begun an effect against its reconciler and another worker',
+    },
+    says: /a second shipment/,
+  },
+  {
+    bug: 'the renewed lease of an effect is counted from the reply',
+    patch: {
+      file: 'src/effects/holding.ts',
+      from: 'Math.max(held.endsAt, sentAt + leaseMs)',
+      to: 'Math.max(held.endsAt, sentAt, clock.elapsed() + leaseMs)',
+    },
+    caughtBy: {
+      case: 'a worker that was stopped when it had begun an effect, and again when it had renewed its lease, against others',
+    },
+    says: /a second shipment/,
+  },
+  {
+    bug: 'an effect is called although its lease does not last as long as that may take',
+    patch: {
+      file: 'src/effects/calling.ts',
+      from: 'if (clock.elapsed() + kind.timeoutMs > endsAt || stopping.isStopped)',
+      to: 'if (endsAt < 0 || stopping.isStopped)',
+    },
+    caughtBy: {
+      case: 'a worker that was stopped when it had begun an effect, and again when it had renewed its lease, against others',
+    },
+    says: /a second shipment/,
+  },
+  {
+    bug: '“not landed” about an effect is believed before the lookup shows what has landed',
+    patch: {
+      file: 'src/effects/evidence.ts',
+      from: 'doubtedAt + kind.timeoutMs + kind.readLagMs',
+      to: 'doubtedAt + kind.timeoutMs',
+    },
+    caughtBy: {
+      case: 'an effect that arrives at the last moment, which its lookup does not show yet, against its reconciler and a worker',
+    },
+    says: /a second shipment/,
+  },
+]

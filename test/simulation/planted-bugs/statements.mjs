@@ -1,0 +1,61 @@
+/**
+ * Requests that share statements, and requests that are one transaction.
+ *
+ * @type {readonly import('../../../scripts/simulation/sabotage.mjs').PlantedBug[]}
+ */
+export const statementBugs = [
+  {
+    bug: 'two requests of one batch are both told that their key was new',
+    patch: {
+      file: 'src/stores/postgres/batching-table.ts',
+      from: "{ kind: 'known', found: inserted.found && copied(inserted.found) } : undefined",
+      to: "{ kind: 'known', found: inserted.found && copied(inserted.found) } : inserted",
+    },
+    caughtBy: { case: 'three requests with two keys in group commits, one crash' },
+    says: /asked for blindly/,
+  },
+  {
+    bug: 'what is declined keeps its rows',
+    patch: {
+      file: 'src/engine/single.ts',
+      from: "answer.status < 400 ? ('keep' as const) : ('undo' as const)",
+      to: "'keep' as 'keep' | 'undo'",
+    },
+    caughtBy: {
+      case: 'two requests as one transaction each, which is declined when it has written, one crash, one ambiguous commit',
+    },
+    says: /there is a shipment for .*answered with 402/,
+  },
+  {
+    bug: 'a record that was to be created by a COMMIT without a reply is taken for created',
+    patch: {
+      file: 'src/stores/postgres/single/single.ts',
+      from: "return last?.record.state === 'completed' ? { value: committed(value, last.record) } : undefined",
+      to: 'return { value: committed(value, last?.record ?? { expiresAt: undefined }) }',
+    },
+    caughtBy: {
+      case: 'two requests as one transaction each, which is declined when it has written, one crash, one ambiguous commit',
+    },
+    says: /answered before that was durable/,
+  },
+  {
+    bug: 'a COMMIT without a reply is taken for one that has happened',
+    patch: {
+      file: 'src/stores/postgres/phase.ts',
+      from: 'return (await from.lastWritten(claim))?.committedIn === committedIn',
+      to: 'await from.lastWritten(claim)\n  return committedIn.length > 0',
+    },
+    caughtBy: { case: 'two requests as one transaction each, one crash, one ambiguous commit' },
+    says: /answered before that was durable/,
+  },
+  {
+    bug: 'a request as one transaction that fails keeps its rows',
+    patch: {
+      file: 'src/engine/single.ts',
+      from: "if (ending.kind !== 'complete' || ending.answer === undefined) {",
+      to: "if (result.kind !== 'answered' || ending.kind !== 'complete' || ending.answer === undefined) {\n          if (result.kind === 'answered') return stepOf(guarded, { ending: { kind: 'complete', answer: result.answer }, effects: asked, record })",
+    },
+    caughtBy: { case: 'a request as one transaction that answers with 503 against its retry, one ambiguous commit' },
+    says: /which is answered with 503|ended in 503/,
+  },
+]
