@@ -42,7 +42,7 @@ exitOnSignals()
 const asked = askedFor()
 const numbers = {
   schedules: wholeNumber('schedules'),
-  minutes: wholeNumber('minutes'),
+  minutes: number('minutes', 'a number above 0', (minutes) => Number.isFinite(minutes) && minutes > 0),
   from: wholeNumber('from'),
   seed: wholeNumber('seed'),
   processes: wholeNumber('processes') ?? availableParallelism(),
@@ -117,18 +117,29 @@ function refuseContradictions() {
  * @param {readonly object[] | undefined} figures
  */
 function recorded(kind, code, figures) {
-  if (figures !== undefined && asked.record) record(kind, code, figures)
-  return figures !== undefined
+  if (figures === undefined) return false
+  if (asked.record) {
+    record(kind, code, figures)
+    console.log('  it is on record: docs/RELIABILITY.md')
+  }
+  return true
 }
 
-/** @param {'schedules' | 'minutes' | 'from' | 'seed' | 'processes'} name */
+/** @param {'schedules' | 'from' | 'seed' | 'processes'} name */
 function wholeNumber(name) {
+  return number(name, 'a whole number from 1', (given) => Number.isSafeInteger(given) && given > 0)
+}
+
+/**
+ * @param {'schedules' | 'minutes' | 'from' | 'seed' | 'processes'} name
+ * @param {string} what it has to be, in words
+ * @param {(given: number) => boolean} isRight
+ */
+function number(name, what, isRight) {
   const text = asked[name]
   if (text === undefined) return undefined
-  const number = Number(text)
-  return Number.isSafeInteger(number) && number > 0
-    ? number
-    : refuse(`--${name} is a whole number from 1, not ${text}.`)
+  const given = Number(text)
+  return isRight(given) ? given : refuse(`--${name} is ${what}, not ${text}.`)
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Every schedule of small cases. */
 import { bundled } from './bundle.mjs'
 import { simulated } from './child.mjs'
-import { tell } from './told.mjs'
+import { namesWith, tell } from './told.mjs'
 
 /** A case that has more than this is too large to be one. */
 const most = 2_000_000
@@ -16,14 +16,9 @@ const most = 2_000_000
  */
 export async function cases(bundle, processes, words) {
   const { cases: all } = await import(await bundled('cases', { entry: 'test/simulation/cases.ts' }))
-  /** @type {string[]} */
-  const names = all
-    .map((/** @type {{ name: string }} */ { name }) => name)
-    .filter((/** @type {string} */ name) => name.includes(words))
-  if (names.length === 0) {
-    console.error(`No case has “${words}” in its name: npm run simulate -- --cases tells their names.`)
-    return undefined
-  }
+  const known = all.map((/** @type {{ name: string }} */ { name }) => name)
+  const names = namesWith(words, known, 'case')
+  if (names.length === 0) return undefined
   const waiting = names.values()
   /** @type {Exhausted[]} */
   const done = []

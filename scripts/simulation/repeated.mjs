@@ -1,6 +1,6 @@
 /** One seed again. */
 import { simulated } from './child.mjs'
-import { tell } from './told.mjs'
+import { numbered, tell } from './told.mjs'
 
 /**
  * @param {string} bundle
@@ -9,6 +9,8 @@ import { tell } from './told.mjs'
 export async function repeated(bundle, seed) {
   const line = await simulated(bundle, { kind: 'seed', seed })
   if (line.kind === 'failed') tell(line)
-  else console.log(`✓ seed ${seed} keeps every promise`)
-  return line.kind !== 'failed'
+  if (line.kind !== 'seed') return false
+  for (const words of numbered(line.trace)) console.log(words)
+  console.log(`✓ seed ${seed} keeps every promise`)
+  return true
 }

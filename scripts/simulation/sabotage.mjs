@@ -2,6 +2,7 @@
 import { bugs } from '../../test/simulation/planted-bugs.mjs'
 import { bundled, patched } from './bundle.mjs'
 import { simulated } from './child.mjs'
+import { namesWith } from './told.mjs'
 
 /**
  * @typedef {import('./bundle.mjs').Edit} Edit
@@ -22,11 +23,15 @@ const mostSchedules = 200_000
  * @returns {Promise<readonly { bug: string, caughtBy: string }[] | undefined>} `undefined` when one was not caught
  */
 export async function sabotage(processes, words) {
-  const wanted = bugs.filter(({ bug }) => bug.includes(words))
-  if (wanted.length === 0) {
-    console.error(`No planted bug has “${words}” in its name: test/simulation/planted-bugs has all of them.`)
-    return undefined
-  }
+  const named = new Set(
+    namesWith(
+      words,
+      bugs.map(({ bug }) => bug),
+      'planted bug',
+    ),
+  )
+  const wanted = bugs.filter(({ bug }) => named.has(bug))
+  if (wanted.length === 0) return undefined
   const waiting = wanted.entries()
   let caught = 0
   const lane = async () => {
@@ -41,6 +46,7 @@ export async function sabotage(processes, words) {
   }
   await Promise.all(Array.from({ length: processes }, lane))
   console.log(`${caught} of ${wanted.length} planted bugs are caught`)
+  if (words === '') console.log('Those in SQL need a real PostgreSQL: npm test plants them into its statements.')
   return caught === wanted.length
     ? wanted.map(({ bug, caughtBy }) => ({ bug, caughtBy: wordsOf(caughtBy) }))
     : undefined

@@ -94,8 +94,8 @@ async function runRandom({ from, count, ms }: Extract<Task, { kind: 'random' }>)
 async function runSeed(seed: number): Promise<void> {
   Error.stackTraceLimit = 20
   underWay = { seed }
-  const { error, choices } = await run(scheduleOf(seed))
-  if (error === undefined) return say({ kind: 'seed', seed, schedules: 1 })
+  const { error, choices, simulation } = await run(scheduleOf(seed))
+  if (error === undefined) return say({ kind: 'seed', seed, trace: simulation.world.trace.map((words) => words()) })
   const list = choices.map(({ taken }) => taken)
   const found = await shrunk(scenarioOf(seed), list)
   say({ kind: 'failed', seed, ...told(found.error), trace: found.trace })

@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const script = fileURLToPath(new URL('../../scripts/simulate.mjs', import.meta.url))
+
+/** What `npm run simulate` says to somebody, and how it ends. */
+function simulate(...words: string[]): Promise<{ readonly code: number; readonly said: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [script, ...words], { timeout: 25_000 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), said: stdout + stderr })
+    })
+  })
+}
+
+test.each([
+  [['--minutes', '0'], '--minutes is a number above 0, not 0.'],
+  [['--schedules', '1.5'], '--schedules is a whole number from 1, not 1.5.'],
+  [['--cases', '--sabotage'], '--cases and --sabotage are different things'],
+  [['--sabotage', '--schedules', '5'], '--schedules says nothing to --sabotage.'],
+  [['--random', '--record', '--from', '7'], '--record goes on after the last seed on record'],
+  [['--bug', 'lease', '--record'], '--bug is part of a run, and not put on record.'],
+  [['--often'], "Unknown option '--often'"],
+])('npm run simulate -- %j says what is wrong before anything runs', async (words, why) => {
+  const { code, said } = await simulate(...words)
+  expect(said).toContain(why)
+  expect(said).toContain('npm run simulate -- --help')
+  expect(code).toBe(2)
+})
+
+test('what is not there by that name is told, with all that is', async () => {
+  const noCase = await simulate('--case', 'no such thing')
+  expect(noCase.said).toContain('No case has “no such thing” in its name. There are:')
+  expect(noCase.said).toContain('  two requests, one crash, one ambiguous commit\n')
+  const noBug = await simulate('--bug', 'no such thing')
+  expect(noBug.said).toContain('  a write needs no fence\n')
+  expect([noCase.code, noBug.code]).toEqual([1, 1])
+})
+
+test('a seed that keeps every promise is told in words', async () => {
+  const { code, said } = await simulate('--seed', '1')
+  expect(said).toMatch(/^ {4}1\. \S/m)
+  expect(said).toContain('✓ seed 1 keeps every promise')
+  expect(code).toBe(0)
+})
+
+test('random schedules say how many they were, of which seeds, and how quick', async () => {
+  const { code, said } = await simulate('--random', '--schedules', '300', '--from', '11')
+  expect(said).toContain('✓ 300 random schedules, seeds 11 to 310, 0 violations')
+  expect(said).toMatch(/\d+ per second of a core/)
+  expect(said).toMatch(/\d+ came by a replay/)
+  expect(code).toBe(0)
+})
+
+test('a planted bug is caught, or its name says that it was not', async () => {
+  const { code, said } = await simulate('--bug', 'a replay says 200')
+  expect(said).toContain('✓ a replay says 200, whatever the answer was: caught')
+  expect(said).toContain('1 of 1 planted bugs are caught')
+  expect(code).toBe(0)
+})
