@@ -21,6 +21,7 @@ const reasons: Readonly<Record<string, string>> = {
   call_timeout: 'a call to the outside was sent, and no answer came in time',
   result_missing: 'somebody said that its call landed, and what it returned is not known',
   answer_missing: 'somebody said that it landed, and what it is to be answered with is not known',
+  abandoned: 'it stopped in the middle, its retention has passed, and nobody came back to go on with it',
   looked_too_often: 'the provider was asked about it again and again, and could not say',
 }
 

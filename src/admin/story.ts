@@ -1,5 +1,6 @@
 import type { Progress } from '../engine/progress.js'
 import { finished, type StoredRecord } from '../engine/record.js'
+import { abandoned } from '../engine/transitions.js'
 import { aboutSaid, coded, doneByPeople, reasonOf } from './sentences.js'
 import type { Tally } from './tallies.js'
 import type { AuditView, CallView, DoubtView, EffectView, RecordView, SaidView } from './views.js'
@@ -133,9 +134,16 @@ function doubt(
   const call = progress?.call
   const advice =
     call === undefined
-      ? 'Find out whether it took effect, then settle it: not_landed lets a retry run, completed gives its answer.'
+      ? withoutCall(record, errorCode)
       : `Ask the provider about ${call.key}, then settle it: landed${call.needsResult === false ? '' : ' with what the call returned'}, not_landed, or completed with the answer.`
   return [`Nobody knows since ${record.doubted_at} whether it took effect: ${reasonOf(errorCode)}.`, next, advice]
+}
+
+/** What is abandoned is on record as far as it went, so that it can go on from there; of any other doubt nobody knows how far. */
+function withoutCall({ recovery_point }: RecordView, errorCode: string): string {
+  if (errorCode !== abandoned)
+    return 'Find out whether it took effect, then settle it: not_landed lets a retry run, completed gives its answer.'
+  return `What has committed stays. Settle it: not_landed lets it go on from "${recovery_point}", an operation by itself and any other with its next retry; completed gives its answer, if you have finished or undone it by hand.`
 }
 
 /** Of this process, since it began to listen: a replay writes nothing that others could count. */

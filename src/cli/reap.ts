@@ -15,7 +15,8 @@ Examples:
 
 Buries answers past their retention and deletes tombstones that stood their time, in batches that never hold up traffic, until
 there are none. Up to ${telemetryBounds.countedRows} of each are counted before. The reaper of hapax work does the same, a little at a time: no
-person decides what goes, but the retention of its route, so that it is not in the audit log.
+person decides what goes, but the retention of its route, so that it is not in the audit log. What is half-done past its
+retention it leaves to a person; this command leaves that alone.
 
 Exit codes: 0 done, or shown by --dry-run; 1 failed; 2 wrong usage;
 ${notConfirmedHelp}.`

@@ -1,5 +1,6 @@
 import type { Capability, StoreHarness } from './harness.js'
 import { play, type Show } from './stage.js'
+import { abandoning } from './store/abandoning.js'
 import { answers } from './store/answers.js'
 import { askingFirst } from './store/asking-first.js'
 import { audit } from './store/audit.js'
@@ -81,6 +82,7 @@ const subjects: readonly Subject[] = [
   { subject: 'traces', needs: [], promises: traces },
   { subject: 'ownership', needs: [], promises: ownership },
   { subject: 'doubt', needs: [], promises: doubt },
+  { subject: 'abandoning', needs: [], promises: abandoning },
   { subject: 'housekeeping', needs: [], promises: housekeeping },
   { subject: 'listing', needs: [], promises: listing },
   { subject: 'usage', needs: [], promises: usage },

@@ -10,6 +10,7 @@ import type { StoredRecord } from './record.js'
 import { type Resumed, resume } from './resuming.js'
 import type { Reaped } from './store.js'
 import { askedInTurn, together } from './together.js'
+import { abandoned } from './transitions.js'
 
 /**
  * What workers do for the records, each a bounded single pass that any number of nodes may make at once. When to make one
@@ -28,6 +29,8 @@ export interface Chores {
   look(record: StoredRecord): Promise<Reconciled>
   /** Buries what is past its retention and deletes what was buried long enough. */
   reap(limit: number): Promise<Reaped>
+  /** Leaves to a person what is half-done past its retention, and what nobody here goes on with. */
+  abandon(limit: number): Promise<readonly StoredRecord[]>
   /** What a reaping would find now, up to `telemetryBounds.countedRows` of each; `undefined` where the store cannot say. */
   reapable(): Promise<Reaped | undefined>
   /**
@@ -141,6 +144,13 @@ export function chores<Tx>(context: Context<Tx>): Chores {
         const reaped = await store.reap(limit)
         if (reaped.buried + reaped.deleted > 0) events.emit('reaped', () => reaped)
         return reaped
+      }),
+    abandon: (limit) =>
+      opened(context, async () => {
+        const left = await store.abandon({ operations: context.operations.names(), limit })
+        for (const record of left)
+          events.emit('left_to_operator', () => ({ ...subjectIn(record), errorCode: abandoned }))
+        return left
       }),
     reapable: () => opened(context, async () => store.reapable?.(telemetryBounds.countedRows)),
     testified: (testimonies) =>

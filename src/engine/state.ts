@@ -20,6 +20,7 @@ export type Happening =
   | 'fail'
   | 'doubt'
   | 'sweep'
+  | 'abandon'
   | 'settle_completed'
   | 'settle_landed'
   | 'settle_not_landed'
@@ -86,6 +87,13 @@ export const stateTable: readonly Transition[] = [
     when: 'the lease is over and the interrupted phase may not run again',
   },
   {
+    from: 'in_progress',
+    on: 'abandon',
+    to: 'unknown',
+    by: 'reaper',
+    when: 'retention passed, the lease is over, the interrupted phase may run again, and nobody goes on with it by himself',
+  },
+  {
     from: 'unknown',
     on: 'complete',
     to: 'completed',
@@ -103,6 +111,13 @@ export const stateTable: readonly Transition[] = [
     to: 'expired',
     by: 'reaper',
     when: 'retention passed, nothing committed and nothing begun',
+  },
+  {
+    from: 'failed_retryable',
+    on: 'abandon',
+    to: 'unknown',
+    by: 'reaper',
+    when: 'retention passed, something committed or begun, and nobody goes on with it by himself',
   },
   {
     from: 'completed',

@@ -57,6 +57,13 @@ export interface Store<Tx = never> {
   /** Turns up to `limit` claims whose lease is over, and that may not run again, into doubt. */
   sweep(limit: number): Promise<readonly StoredRecord[]>
   /**
+   * Turns up to `limit` records that are past their retention, half-done, and gone on with by nobody into doubts that are left
+   * to a person, those first whose retention ended first. Nobody goes on with a claim whose lease is over and that may run
+   * again, nor with a failure whose time has come, unless its operation is one of `operations`; and with a failure that says
+   * no time at all, whatever its operation. Who said that it failed can complete it no more.
+   */
+  abandon(query: WaitingQuery): Promise<readonly StoredRecord[]>
+  /**
    * Up to `limit` records of these operations that may go on and that nobody holds: those whose lease is over and that may
    * run again, and failed ones whose time has come. Changes nothing: who goes on with one reserves it.
    */

@@ -144,6 +144,20 @@ export function sweep(current: StoredRecord, now: number): StoredRecord | undefi
   return changedRecord(idle(current, 'sweep'), said)
 }
 
+/**
+ * Leaves to a person what is half-done past its retention, and what only its client goes on with, who has not come back.
+ * Workers go on with what belongs to `operations` by themselves, as long as it says when.
+ */
+export function abandon(current: StoredRecord, operations: readonly string[], now: number): StoredRecord | undefined {
+  if (!isAbandoned(current, operations, now)) return undefined
+  return changedRecord(idle(current, 'abandon'), {
+    // Whoever said that it failed has had the last word. Whose lease is over may be only slow, and still complete it.
+    claimId: current.state === 'failed_retryable' ? noClaim : current.claimId,
+    errorCode: abandoned,
+    doubtedAt: now,
+  })
+}
+
 /** Whether this may go on without its client, as far as time is concerned. */
 export function isInterrupted(record: StoredRecord, now: number): boolean {
   if (record.state === 'in_progress') return record.onLeaseOver === 'resume' && (record.leaseUntil ?? 0) <= now
@@ -242,6 +256,19 @@ const noClaim = ''
 
 /** The error code of a claim that nobody renewed. */
 export const leaseOver = 'in_progress_lock_expired'
+
+/** The error code of what nobody came back for. */
+export const abandoned = 'abandoned'
+
+function isAbandoned(record: StoredRecord, operations: readonly string[], now: number): boolean {
+  if (nextState(record.state, 'abandon') === undefined) return false
+  if (record.expiresAt === undefined || now < record.expiresAt) return false
+  const goesOn = operations.includes(record.operation)
+  if (record.state === 'in_progress') return isInterrupted(record, now) && !goesOn
+  if (nothingCommitted(record)) return false
+  // What evidence has settled is due at once, also where no worker could ever go on with it.
+  return record.reconcileAfter === undefined || (isInterrupted(record, now) && !goesOn)
+}
 
 function isSweepable(record: StoredRecord, now: number): boolean {
   return (

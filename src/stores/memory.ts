@@ -133,6 +133,14 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       }
       return swept
     },
+    async abandon({ operations, limit }) {
+      const most = boundedLimit(limit, limits.batch)
+      const now = clock.now()
+      const left = [...records.values()].flatMap((record) => transitions.abandon(record, operations, now) ?? [])
+      const oldest = left.sort((a, b) => (a.expiresAt ?? 0) - (b.expiresAt ?? 0)).slice(0, most)
+      for (const next of oldest) put(next)
+      return oldest
+    },
     async interrupted({ operations, limit }) {
       return waiting(operations, limit, (record) =>
         transitions.isInterrupted(record, clock.now()) ? record : undefined,

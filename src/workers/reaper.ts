@@ -14,7 +14,10 @@ export interface ReaperOptions extends WorkerOptions {
   readonly keepEvents?: Duration
 }
 
-/** Clears away what nobody needs any more, a little at a time, so that traffic never waits for it. */
+/**
+ * Clears away what nobody needs any more, a little at a time, so that traffic never waits for it. What is past its time and
+ * not over comes to a person.
+ */
 export function reaper<Tx>(host: WorkersHost<Tx>, options: ReaperOptions = {}): Service {
   const { everyMs, batch } = pacedBy(options, 'reaper', workerBounds.reapMs, workerBounds.reapBatch)
   const ms = (given: Duration | undefined, otherwise: number, option: string) =>
@@ -27,13 +30,17 @@ export function reaper<Tx>(host: WorkersHost<Tx>, options: ReaperOptions = {}): 
     fullPauseMs: ms(options.pause, workerBounds.reapPauseMs, 'pause'),
     async pass() {
       const { buried, deleted } = await host.chores.reap(batch)
+      const { length: left } = await host.chores.abandon(batch)
       const effects = (await host.outbox?.reap(batch, keepEffectsMs)) ?? 0
       const events = (await host.inbox?.reap(batch, keepEventsMs)) ?? 0
       const said = await host.calls?.reap(batch, workerBounds.keepTestimoniesMs)
       const testimonies = said?.deleted ?? 0
       const looked = testimonies + (said?.passed ?? 0)
-      const isFull = [buried, deleted, effects, events, looked].some((count) => count === batch)
-      return { did: did({ buried, deleted, effects, events, testimonies }), left: isFull ? 'more' : 'nothing' }
+      const isFull = [buried, deleted, left, effects, events, looked].some((count) => count === batch)
+      return {
+        did: did({ buried, deleted, left_to_operator: left, effects, events, testimonies }),
+        left: isFull ? 'more' : 'nothing',
+      }
     },
   })
 }

@@ -16,6 +16,9 @@ const standings: Readonly<Record<string, (store: SqliteStore, key: string) => Pr
   resumable: (store, key) => claimed(store, reservation(key, { onLeaseOver: 'resume' })),
   completed: (store, key) => ended(store, key, (claim) => store.complete(claim, created)),
   failed: (store, key) => ended(store, key, (claim) => store.fail(claim, { errorCode: 'threw' })),
+  halfdone: (store, key) => ended(store, key, (claim) => halfDone(store, claim)),
+  forsaken: (store, key) => ended(store, key, (claim) => halfDone(store, claim), { retentionMs: seconds }),
+  lapsed: (store, key) => claimed(store, reservation(key, { onLeaseOver: 'resume', retentionMs: seconds })),
   unknown: (store, key) =>
     ended(store, key, (claim) => store.doubt(claim, { errorCode: 'timeout', reconcileAfterMs: 0 })),
   outdated: (store, key) => ended(store, key, (claim) => store.complete(claim, created), { retentionMs: seconds }),
@@ -44,20 +47,25 @@ const calls: Readonly<Record<string, (store: SqliteStore, claim: Claim) => Promi
   landed: (store, claim) => store.settle(claim, settlement({ kind: 'landed', recoveryPoint: 'charged' })),
   refuted: (store, claim) => store.settle(claim, settlement({ kind: 'not_landed' })),
   reap: (store) => store.reap(100),
+  // As if nobody knew their operation.
+  abandon: (store) => store.abandon({ operations: [], limit: 100 }),
 }
 
 /** Where each call leads: a state, `gone`, or a dot where nothing at all may change. */
 const model = `
-           reserve     another     renew       proceed     complete  release fail             doubt   sweep   settled   landed           refuted          reap
-absent     in_progress in_progress .           .           .         .       .                .       .       .         .                .                .
-running    .           .           in_progress in_progress completed gone    failed_retryable unknown .       .         .                .                .
-overdue    unknown     .           in_progress in_progress completed gone    failed_retryable unknown unknown .         .                .                .
-resumable  in_progress .           in_progress in_progress completed gone    failed_retryable unknown .       .         .                .                .
-completed  .           .           .           .           .         .       .                .       .       .         .                .                .
-failed     in_progress .           .           .           .         .       .                .       .       .         .                .                .
-unknown    .           .           .           .           completed .       .                .       .       completed failed_retryable failed_retryable .
-outdated   in_progress in_progress .           .           .         .       .                .       .       .         .                .                expired
-buried     in_progress in_progress .           .           .         .       .                .       .       .         .                .                gone
+          reserve     another     renew       proceed     complete  release fail             doubt   sweep   settled   landed           refuted          reap    abandon
+absent    in_progress in_progress .           .           .         .       .                .       .       .         .                .                .       .
+running   .           .           in_progress in_progress completed gone    failed_retryable unknown .       .         .                .                .       .
+overdue   unknown     .           in_progress in_progress completed gone    failed_retryable unknown unknown .         .                .                .       .
+resumable in_progress .           in_progress in_progress completed gone    failed_retryable unknown .       .         .                .                .       .
+completed .           .           .           .           .         .       .                .       .       .         .                .                .       .
+failed    in_progress .           .           .           .         .       .                .       .       .         .                .                .       .
+halfdone  in_progress .           .           .           .         .       .                .       .       .         .                .                .       .
+forsaken  in_progress .           .           .           .         .       .                .       .       .         .                .                .       unknown
+lapsed    in_progress .           in_progress in_progress completed gone    failed_retryable unknown .       .         .                .                .       unknown
+unknown   .           .           .           .           completed .       .                .       .       completed failed_retryable failed_retryable .       .
+outdated  in_progress in_progress .           .           .         .       .                .       .       .         .                .                expired .
+buried    in_progress in_progress .           .           .         .       .                .       .       .         .                .                gone    .
 `
 
 test('every call in every standing leads where the model says, and a refused one changes nothing [S2-011 S2-012 S2-109]', async () => {
@@ -110,6 +118,12 @@ async function ended(
   const claim = await claimed(store, reservation(key, changes))
   expect(await end(claim)).toBeTruthy()
   return claim
+}
+
+/** A phase has committed, and then it failed. */
+async function halfDone(store: SqliteStore, claim: Claim): Promise<unknown> {
+  await store.checkpoint(claim, { recoveryPoint: 'charged', onLeaseOver: 'doubt', leaseMs: 30 * seconds })
+  return store.fail(claim, { errorCode: 'threw' })
 }
 
 function settlement(outcome: Settlement['outcome']): Settlement {

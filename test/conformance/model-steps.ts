@@ -18,6 +18,7 @@ export type ModelStep =
   | { readonly kind: 'reserve'; readonly asked: Omit<Reservation, 'claimId'>; readonly claim: 'new' | 'repeated' }
   | { readonly kind: Write; readonly claimIndex: number; readonly text: string }
   | { readonly kind: 'settle'; readonly name: RecordName; readonly settlement: Settlement }
+  | { readonly kind: 'abandon'; readonly operations: readonly string[] }
   | { readonly kind: 'sweep' | 'reap' | 'list' }
 
 type Write = 'renew' | 'checkpoint' | 'complete' | 'fail' | 'doubt' | 'release'
@@ -85,6 +86,11 @@ const aSettlement = fc.record({
   ),
 })
 
+const anAbandoning = fc.record({
+  kind: fc.constant('abandon' as const),
+  operations: fc.constantFrom<(readonly string[])[]>([], [], ['model'], ['another']),
+})
+
 const aPause = fc.record({
   kind: fc.constant('wait' as const),
   ms: fc.constantFrom(0, 1, leaseMs - 1, leaseMs, retentionMs - 1, retentionMs, tombstoneMs),
@@ -95,6 +101,7 @@ export const aStep: fc.Arbitrary<ModelStep> = fc.oneof(
   { arbitrary: aWrite, weight: 6 },
   { arbitrary: aPause, weight: 3 },
   { arbitrary: aSettlement, weight: 2 },
+  { arbitrary: anAbandoning, weight: 2 },
   {
     arbitrary: fc.record({
       kind: fc.constantFrom('sweep' as const, 'reap' as const, 'reap' as const, 'list' as const),
@@ -118,6 +125,8 @@ export function callOf(step: Exclude<ModelStep, { kind: 'wait' }>, history: Hist
       return (store) => store.settle(step.name, step.settlement)
     case 'sweep':
       return async (store) => inNameOrder(await store.sweep(100))
+    case 'abandon':
+      return async (store) => inNameOrder(await store.abandon({ operations: step.operations, limit: 100 }))
     case 'reap':
       return (store) => store.reap(100)
     case 'list':
@@ -140,7 +149,8 @@ function writeOf(kind: Write, claim: Claim, text: string): Call {
     case 'complete':
       return async (store) => store.complete(claim, completionOf(text))
     case 'fail':
-      return (store) => store.fail(claim, { errorCode: `failed ${text}` })
+      return (store) =>
+        store.fail(claim, { errorCode: `failed ${text}`, ...(text === 'q' && { resumeAfterMs: leaseMs }) })
     case 'doubt':
       return (store) => store.doubt(claim, { errorCode: `doubted ${text}`, reconcileAfterMs: 50 })
     case 'release':
@@ -159,6 +169,7 @@ export const happeningsOf: Readonly<Record<Exclude<ModelStep['kind'], 'wait'>, r
   release: ['release', 'release_attempt', 'release_generation'],
   settle: ['settle_completed', 'settle_landed', 'settle_not_landed'],
   sweep: ['sweep'],
+  abandon: ['abandon'],
   reap: ['bury', 'delete'],
   list: [],
 }

@@ -153,6 +153,47 @@ export const plantedFaults: readonly PlantedFault[] = [
     plant: (store) => ({ sweep: () => store.sweep(1_000), reap: () => store.reap(1_000) }),
   },
   {
+    fault: 'abandons without a bound',
+    caughtBy: 'of what is past its retention as many are taken as were told, the longest past it first',
+    plant: (store) => ({ abandon: (query) => store.abandon({ ...query, limit: 1_000 }) }),
+  },
+  {
+    fault: 'takes a limit below 1 for none where it abandons',
+    caughtBy: 'to abandon refuses a limit that is no whole number from 1, and abandons nothing',
+    plant: (store) => ({
+      abandon: ({ limit, operations }) => store.abandon({ operations, limit: limit < 1 ? 1_000 : limit }),
+    }),
+  },
+  {
+    fault: 'abandons what workers go on with',
+    caughtBy: 'to abandon is not held up by what it must leave alone',
+    plant: (store) => ({ abandon: ({ limit }) => store.abandon({ operations: [], limit }) }),
+  },
+  {
+    fault: 'abandons only what no worker knows',
+    caughtBy: 'a failure that no worker goes on with any more is left to a person, whatever its operation',
+    plant: (store) => ({
+      async abandon(query) {
+        return (await store.abandon(query)).filter(({ operation }) => !query.operations.includes(operation))
+      },
+    }),
+  },
+  {
+    fault: 'abandons by a clock that is ahead',
+    caughtBy: 'half-done work that failed is left to a person at its retention',
+    plant: (store, time) => ({ abandon: (query) => atTime(time, time.now() + 1, () => store.abandon(query)) }),
+  },
+  {
+    fault: 'asks a person only once',
+    caughtBy: 'what nobody comes back for after it was settled is abandoned once more',
+    plant: (store) => ({
+      async abandon(query) {
+        const left = await store.abandon(query)
+        return left.filter(({ evidence }) => evidence.length === 0)
+      },
+    }),
+  },
+  {
     fault: 'keeps the very buffers that it was given',
     caughtBy: 'what was stored does not change when the buffers of the caller do',
     plant: (store) => {

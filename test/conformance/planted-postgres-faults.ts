@@ -87,6 +87,61 @@ export const plantedPostgresFaults: readonly PlantedPostgresFault[] = [
     to: '',
   },
   {
+    fault: 'abandons what workers go on with',
+    caughtBy: 'what workers go on with is left to them, and to a person where none knows its operation',
+    from: 'operation <> ALL ($2::text[])',
+    to: 'cardinality($2::text[]) >= 0',
+  },
+  {
+    fault: 'abandons before the retention is over',
+    caughtBy: 'half-done work that failed is left to a person at its retention',
+    from: /(ELSE false END) AND expires_at <= \S+/,
+    to: '$1',
+  },
+  {
+    fault: 'abandons before the lease is over, or before a failure goes on',
+    caughtBy: 'a failure that goes on at a later time is left alone until then',
+    from: /coalesce\(locked_until, reconcile_after\) <= \S+/,
+    to: 'true',
+  },
+  {
+    fault: 'abandons what left nothing behind',
+    caughtBy:
+      'nobody is asked about what is over, in doubt, kept for ever, left to the sweeper, or left nothing behind',
+    from: "recovery_point <> 'started' OR is_begun = 1",
+    to: 'true',
+  },
+  {
+    fault: 'abandons in whatever order',
+    caughtBy: 'of what is past its retention as many are taken as were told, the longest past it first',
+    from: /(operation <> ALL[\s\S]*ORDER BY) expires_at/,
+    to: '$1 id DESC',
+  },
+  {
+    fault: 'has workers look at what was abandoned',
+    caughtBy: 'what was abandoned does not run again, is looked at by nobody, and never expires',
+    from: /reconcile_after = NULL,(\s+last_error_code = 'abandoned')/,
+    to: 'reconcile_after = t.now,$1',
+  },
+  {
+    fault: 'lets whoever said that it failed complete it after all',
+    caughtBy: 'whoever said that it failed can change nothing once that was abandoned',
+    from: "claim_id = CASE status WHEN 'failed_retryable' THEN '' ELSE claim_id END,",
+    to: '',
+  },
+  {
+    fault: 'lets nobody complete what was abandoned',
+    caughtBy: 'the last claim may complete what was abandoned under it: it was only slow',
+    from: "CASE status WHEN 'failed_retryable' THEN '' ELSE claim_id END",
+    to: "''",
+  },
+  {
+    fault: 'abandons what it did not lock',
+    caughtBy: 'of nodes that abandon at once each record comes to one',
+    from: ' FOR UPDATE SKIP LOCKED',
+    to: '',
+  },
+  {
     fault: 'buries half-done work',
     caughtBy: 'half-done work never expires',
     from: " AND recovery_point = 'started'",

@@ -63,6 +63,43 @@ export const plantedRedisFaults: readonly PlantedRedisFault[] = [
     to: '',
   },
   {
+    fault: 'abandons what workers go on with',
+    caughtBy: 'what workers go on with is left to them, and to a person where none knows its operation',
+    from: 'and not isOurs(place) and',
+    to: 'and',
+  },
+  {
+    fault: 'abandons what goes on later',
+    caughtBy: 'a claim that may run again is left to a person at its retention, once its lease is over',
+    from: 'if record and isDue(record)',
+    to: 'if record',
+  },
+  {
+    fault: 'abandons what left nothing behind',
+    caughtBy:
+      'nobody is asked about what is over, in doubt, kept for ever, left to the sweeper, or left nothing behind',
+    from: "record.state == 'failed_retryable' and not nothingCommitted(record)",
+    to: "record.state == 'failed_retryable'",
+  },
+  {
+    fault: 'looks for what nobody goes on with no further than what workers go on with',
+    caughtBy: 'to abandon is not held up by what it must leave alone',
+    from: 'until #unfinished == limit or #places < limit',
+    to: 'until true',
+  },
+  {
+    fault: 'takes a failure that no worker goes on with any more for one that they do',
+    caughtBy: 'a failure that no worker goes on with any more is left to a person, whatever its operation',
+    from: "(mayResume or record.reconcileAfter) and record.operation or ''",
+    to: 'record.operation',
+  },
+  {
+    fault: 'lets whoever said that it failed complete it after all',
+    caughtBy: 'whoever said that it failed can change nothing once that was abandoned',
+    from: "if record.state == 'failed_retryable' then changes.claimId = '' end",
+    to: '',
+  },
+  {
     fault: 'lets evidence leave the last claim alive',
     caughtBy: 'the last claim can change nothing once its doubt was settled as not landed',
     from: "changes.claimId = ''",

@@ -102,6 +102,7 @@ async function everyOperation(store: Store<unknown>, round: string): Promise<voi
   await store.doubt(doubted, reason)
   await store.settle(doubted, settlement({ kind: 'not_landed' }))
   await store.sweep(10)
+  await store.abandon({ operations: ['rides.create'], limit: 10 })
   await store.reap(10)
   await store.find(completed)
   await store.list({ scope: completed.scope, state: 'completed', limit: 10 })

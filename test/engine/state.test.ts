@@ -15,6 +15,7 @@ const design = [
   'in_progress doubt              unknown          holder',
   'in_progress resume             in_progress      request',
   'in_progress sweep              unknown          sweeper',
+  'in_progress abandon            unknown          reaper',
   'unknown     complete           completed        holder',
   'failed_retryable resume        in_progress      request',
   'unknown     settle_completed   completed        evidence',
@@ -22,6 +23,7 @@ const design = [
   'unknown     settle_not_landed  failed_retryable evidence',
   'completed   bury               expired          reaper',
   'failed_retryable bury          expired          reaper',
+  'failed_retryable abandon       unknown          reaper',
   'expired     delete             none             reaper',
   'completed   purge              expired          operator',
 ].map((row) => row.split(/ +/))
@@ -61,7 +63,7 @@ describe('the state table', () => {
   })
 
   test('never buries or deletes what is in progress or unknown', () => {
-    const reaped = stateTable.filter(({ by }) => by === 'reaper').map(({ from }) => from)
+    const reaped = stateTable.filter(({ by, to }) => by === 'reaper' && to !== 'unknown').map(({ from }) => from)
     expect(reaped.sort()).toEqual(['completed', 'expired', 'failed_retryable'])
   })
 })

@@ -196,6 +196,39 @@ describe('expiry', () => {
   })
 })
 
+describe('what is past its retention', () => {
+  const halfDone = { state: 'failed_retryable', leaseUntil: undefined, recoveryPoint: 'charged' } as const
+  const resumable = { onLeaseOver: 'resume' } as const
+  const ours = ['payments.create']
+  test.each([
+    { title: 'half-done work that failed', changes: halfDone, left: true },
+    { title: 'the same for ever', changes: { ...halfDone, expiresAt: undefined }, left: false },
+    { title: 'a failure that left nothing', changes: { ...halfDone, recoveryPoint: 'started' }, left: false },
+    { title: 'a begun call', changes: { ...halfDone, recoveryPoint: 'started', isBegun: true }, left: true },
+    { title: 'a claim that may run again', changes: resumable, left: true },
+    { title: 'the same while its lease lives', changes: { ...resumable, leaseUntil: 1_001 }, left: false },
+    { title: 'the same of a known operation', changes: resumable, operations: ours, left: false },
+    { title: 'a claim for the sweeper', changes: {}, left: false },
+    { title: 'a failure given up by workers', changes: halfDone, operations: ours, left: true },
+    { title: 'a failure that workers try', changes: { ...halfDone, reconcileAfter: 9 }, operations: ours, left: false },
+    { title: 'a failure that nobody knows', changes: { ...halfDone, reconcileAfter: 9 }, left: true },
+    { title: 'a failure that is due later', changes: { ...halfDone, reconcileAfter: 1_001 }, left: false },
+    { title: 'a doubt', changes: { state: 'unknown', leaseUntil: undefined }, left: false },
+    { title: 'an answer', changes: { state: 'completed', leaseUntil: undefined }, left: false },
+  ] as const)('is left to a person, or not: $title', ({ changes, left, ...given }) => {
+    const operations = 'operations' in given ? given.operations : []
+    expect(steps.abandon(reservedAt(0, changes), operations, 999)).toBeUndefined()
+    expect(steps.abandon(reservedAt(0, changes), operations, 1_000)?.state).toBe(left ? 'unknown' : undefined)
+  })
+
+  test('can be completed by who is only slow, and not by who said that it failed', () => {
+    const slow = steps.abandon(reservedAt(0, resumable), [], 1_000)
+    expect(steps.complete(slow, claim, completion, 1_001)?.state).toBe('completed')
+    const failed = steps.abandon(reservedAt(0, halfDone), [], 1_000)
+    expect(steps.complete(failed, claim, completion, 1_001)).toBeUndefined()
+  })
+})
+
 describe('evidence', () => {
   const doubted = reservedAt(0, {
     state: 'unknown',

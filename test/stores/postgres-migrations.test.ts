@@ -26,6 +26,7 @@ const released = {
   '0011-quicker-statements': '539d16568bcd1b59c975e28c1b617ab8e3d13e73cbfd1d18066d049adcdc428a',
   '0012-effects-by-tenant': 'babd415321a128f97e824736093b1ee69551e55128d6f4f5b24bb54e2a9848cb',
   '0013-scopes-apart': '9013d114cfb8103882e96136bc5dcd9799e4d46ced71e12c869d973eb3efcf36',
+  '0014-unfinished': '51c5dc9ec2c6c9d8be440f3992f8ef89fa937778845b0f6e4e73a0d2b7ecf41d',
 }
 
 test('no released migration was edited, and each has the next number', () => {

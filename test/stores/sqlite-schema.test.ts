@@ -23,6 +23,7 @@ const released = {
   '0005-traces': '96d6422982a1fe9cd0d5f2576e34d149573ecf1b48128a87554be7dc81636e25',
   '0006-audit': 'f38cd432edfbb2e1553925d5be33fe85aa657952f99a16b608ba062b503ca8ce',
   '0007-effects-by-tenant': 'f72791fc3da0b7e60092cae409011b46c35f18bfa6fa706d82ae53deba858787',
+  '0008-unfinished': 'ba31502a81809937c3cadcdda754daf29a317bfe2988f64366f241db1b8e7359',
 }
 
 test('no released migration was edited, and each has the next number', () => {
@@ -64,6 +65,7 @@ test('locked_at tells since when a claim is held, and is empty while nobody hold
 test.each([
   ['a record is found', recordQueries.find, 'hapax_records_digest'],
   ['the sweeper looks', recordQueries.overdue, 'hapax_records_open'],
+  ['what nobody goes on with is looked for', recordQueries.unfinished(['a']), 'hapax_records_unfinished'],
   ['the reconciler looks', recordQueries.doubts(['a']), 'hapax_records_doubts'],
 ])('when %s, only the index is walked', async (_, sql, index) => {
   const path = freshPath()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { limits } from '../../kernel/limits.js'
 import { present, same } from '../expect.js'
-import { claimed, completed, keys, leaseMs, retentionMs, tombstoneMs } from '../given.js'
+import { claimed, completed, halfDone, keys, leaseMs, retentionMs, tombstoneMs } from '../given.js'
 import type { Show } from '../stage.js'
 
 /** What a limit may say, and how far it reaches. */
@@ -25,6 +25,14 @@ export const bounds: Readonly<Record<string, Show>> = {
     assert.equal(present(await store.find(claim)).state, 'completed')
   },
 
+  'to abandon refuses a limit that is no whole number from 1, and abandons nothing': async ({ store, at }) => {
+    const claim = await halfDone(store)
+    await at(retentionMs)
+    for (const limit of noLimits)
+      await assert.rejects(store.abandon({ operations: [], limit }), `abandon took ${limit} for a limit`)
+    assert.equal(present(await store.find(claim)).state, 'failed_retryable')
+  },
+
   'a page is never longer than the longest, whatever limit is asked for': async ({ store }) => {
     await Promise.all(keys(limits.page + 1).map((key) => claimed(store, { key })))
     const { records, next } = await store.list({ limit: 2 * limits.page })
@@ -42,6 +50,13 @@ export const bounds: Readonly<Record<string, Show>> = {
       swept.map(({ length }) => length),
       [limits.batch, 1],
     )
+  },
+
+  'to abandon never takes more than a batch, whatever limit it is told': async ({ store, at }) => {
+    await Promise.all(keys(limits.batch + 1).map((key) => claimed(store, { key, onLeaseOver: 'resume' })))
+    await at(retentionMs)
+    const all = { operations: [], limit: 2 * limits.batch }
+    same([(await store.abandon(all)).length, (await store.abandon(all)).length], [limits.batch, 1])
   },
 
   'a reaping never takes more than a batch, whatever limit it is told': async ({ store, at }) => {

@@ -126,6 +126,19 @@ export const calls: Readonly<Record<string, Show>> = {
     assert.equal((await store.reserve(reservation())).kind, 'resumed')
   },
 
+  'a failure whose call was begun is left to a person at its retention': async (stage) => {
+    const { store } = stage
+    const claim = await claimed(store)
+    await store.checkpoint(claim, { ...marking(begun()), recoveryPoint: 'started' })
+    await store.fail(claim, { errorCode: 'handler_threw' })
+    await stage.at(retentionMs)
+    same(
+      (await store.abandon({ operations: [], limit: 10 })).map(({ key }) => key),
+      [claim.key],
+    )
+    assert.equal(present(await store.find(claim)).isBegun, true)
+  },
+
   'calls are listed in the order in which they began, page by page, each once': async (stage) => {
     const { store } = stage
     const names = keys(7).map((key) => `down-${key}`)

@@ -67,6 +67,7 @@ function operations(store: AnyStore, claim: Claim): ReadonlyArray<readonly [stri
     ['release', () => store.release(claim)],
     ['settle', () => store.settle(claim, settlement({ kind: 'not_landed' }))],
     ['sweep', () => store.sweep(10)],
+    ['abandon', () => store.abandon({ operations: [], limit: 10 })],
     ['reap', () => store.reap(10)],
     ['find', () => store.find(claim)],
     ['list', () => store.list({ limit: 10 })],

@@ -7,6 +7,7 @@ import {
   completion,
   doubted,
   failed,
+  failure,
   halfDone,
   keys,
   leaseMs,
@@ -102,6 +103,16 @@ export const housekeeping: Readonly<Record<string, Show>> = {
     await at(retentionMs)
     same(await store.reap(10), { buried: 1, deleted: 0 })
     assert.equal(present(await store.find(claim)).state, 'expired')
+  },
+
+  'a failure that was to go on by itself is buried without the time that it said': async ({ store, at }) => {
+    const claim = await claimed(store)
+    await store.fail(claim, { ...failure, resumeAfterMs: 1_000 })
+    await store.postpone(claim, { generation: 1, looks: 3, afterMs: 2_000 })
+    await at(retentionMs)
+    same(await store.reap(10), { buried: 1, deleted: 0 })
+    const { state, looks, reconcileAfter } = present(await store.find(claim))
+    same([state, looks, reconcileAfter], ['expired', 0, undefined])
   },
 
   'a record that nobody buried in time is buried before it is deleted': async ({ store, at }) => {

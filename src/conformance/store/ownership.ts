@@ -10,6 +10,7 @@ import {
   halfDone,
   leaseMs,
   reservation,
+  retentionMs,
   settlement,
 } from '../given.js'
 import type { AnyStore, Show } from '../stage.js'
@@ -53,6 +54,12 @@ export const ownership: Readonly<Record<string, Show>> = {
     await store.checkpoint(claim, checkpoint)
     await at(leaseMs)
     await ownsNothingOf(store, claim, await store.sweep(1))
+  },
+
+  'what was abandoned may be overwritten by who was given it, and the record stays': async ({ store, at }) => {
+    const claim = await halfDone(store)
+    await at(retentionMs)
+    await ownsNothingOf(store, claim, await store.abandon({ operations: [], limit: 1 }))
   },
 }
 

@@ -53,6 +53,13 @@ export function retained(ms: string): string {
 export const expirable = `(status = 'completed' OR (status = 'failed_retryable' AND recovery_point = 'started' AND is_begun = 0))`
 
 /**
+ * A claim that may run again once its lease is over, or a failure that left something behind. As one CASE, in the very words of
+ * its index: of an OR the planner would look for each half in an index of its own, and read all of both.
+ */
+export const unfinished = `CASE status WHEN 'in_progress' THEN on_lease_over = 'resume'
+    WHEN 'failed_retryable' THEN recovery_point <> 'started' OR is_begun = 1 ELSE false END`
+
+/**
  * Whether a record `r` has effects that are not final: they are found by the record, and each state by its effect. The offsets
  * keep the planner from reading both tables through, to know it of all records at once.
  */

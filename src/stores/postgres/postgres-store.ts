@@ -162,6 +162,7 @@ export function postgresStore<Client extends PostgresClient, Source extends Tran
     doubt: (claim, reason) => run(() => steps.doubt(claim, reason)),
     settle: (name, settlement) => run(() => steps.settle(name, settlement)),
     sweep: (limit) => run(() => steps.sweep(limit)),
+    abandon: (query) => run(() => steps.abandon(query)),
     interrupted: (query) => run(() => steps.interrupted(query)),
     doubts: (query) => run(() => steps.doubts(query)),
     postpone: (name, plan) => run(() => steps.postpone(name, plan)),

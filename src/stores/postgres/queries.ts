@@ -13,6 +13,7 @@ import {
   renewed,
   reserved,
   reservedColumns,
+  unfinished,
 } from './fragments.js'
 import { listingDialect } from './listing-dialect.js'
 import { reapingFor } from './reaping.js'
@@ -29,6 +30,9 @@ const expired = `(${expirable} AND has_effects = 0)`
 
 /** By its bytes, as its indexes have it: in another order a tenant's scopes do not stand together. */
 const scope = 'scope_id COLLATE "C"'
+
+/** When whoever goes on with it may: the end of a lease, or the time that a failure says. */
+const goesOnAt = 'coalesce(locked_until, reconcile_after)'
 
 const done = ['done']
 
@@ -107,6 +111,18 @@ export function queriesFor(schema: string) {
       FROM ${now} WHERE id = ANY (ARRAY(
         SELECT id FROM ${records} WHERE status = 'in_progress' AND on_lease_over = 'doubt' AND locked_until <= ${clock}
         ORDER BY locked_until LIMIT $1 FOR UPDATE SKIP LOCKED))
+      RETURNING ${selected(whole)}`,
+      gives: whole,
+    },
+    /** Who said that it failed has had the last word, and its claim ends. */
+    abandon: {
+      text: `UPDATE ${records} SET status = 'unknown', locked_until = NULL, reconcile_after = NULL,
+        last_error_code = 'abandoned', doubted_at = t.now, looks = 0,
+        claim_id = CASE status WHEN 'failed_retryable' THEN '' ELSE claim_id END, ${moved}
+      FROM ${now} WHERE id = ANY (ARRAY(
+        SELECT id FROM ${records} WHERE ${unfinished} AND expires_at <= ${clock}
+          AND (${goesOnAt} IS NULL OR (${goesOnAt} <= ${clock} AND operation <> ALL ($2::text[])))
+        ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))
       RETURNING ${selected(whole)}`,
       gives: whole,
     },

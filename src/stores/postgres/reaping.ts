@@ -28,7 +28,7 @@ export function reapingFor(schema: string) {
     },
     bury: {
       text: `UPDATE ${records} SET status = 'expired', response_status_code = NULL, response_headers = NULL, response_body = NULL,
-        response_withheld_bytes = NULL, response_schema_version = NULL, progress = NULL, traceparent = NULL,
+        response_withheld_bytes = NULL, response_schema_version = NULL, progress = NULL, traceparent = NULL, reconcile_after = NULL, looks = 0,
         expires_at = CASE WHEN has_effects = 1 THEN ${schema}.clock() ELSE expires_at END, ${moved}
       WHERE id = ANY (ARRAY(${buriable} FOR UPDATE SKIP LOCKED))
       RETURNING 1`,

@@ -44,6 +44,7 @@ export interface RecordTable {
   renew(claim: Claim, leaseMs: number): Promise<boolean>
   complete(claim: Claim, completion: Completion): Promise<(Completed & Written) | undefined>
   sweep(limit: number): Promise<readonly StoredRecord[]>
+  abandon(query: WaitingQuery): Promise<readonly StoredRecord[]>
   interrupted(query: WaitingQuery): Promise<readonly StoredRecord[]>
   doubts(query: WaitingQuery & { readonly holdMs: number }): Promise<readonly StoredRecord[]>
   bury(limit: number): Promise<number>
@@ -90,6 +91,9 @@ export function recordTable(queries: Queries, execute: Execute): RecordTable {
     },
     async sweep(limit) {
       return records(await execute(everyScope, queries.sweep, [limit]))
+    },
+    async abandon({ operations, limit }) {
+      return records(await execute(everyScope, queries.abandon, [limit, arrayOf(operations)]))
     },
     async interrupted({ operations, limit }) {
       return records(await execute(everyScope, queries.interrupted, [limit, arrayOf(operations)]))

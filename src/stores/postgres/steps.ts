@@ -111,6 +111,7 @@ export function postgresSteps(records: Omit<RecordTable, 'lock'>): Steps {
     settle: (name, settlement) =>
       written(name, (current, now) => transitions.settle(current, settlement, now), settlement.call),
     sweep: async (limit) => records.sweep(boundedLimit(limit, limits.batch)),
+    abandon: async (query) => records.abandon({ ...query, limit: boundedLimit(query.limit, limits.batch) }),
     interrupted: async (query) => records.interrupted({ ...query, limit: boundedLimit(query.limit, limits.batch) }),
     doubts: async (query) => records.doubts({ ...query, limit: boundedLimit(query.limit, limits.batch) }),
     postpone: (name, plan) => written(name, (current, now) => transitions.postpone(current, plan, now)),

@@ -78,6 +78,10 @@ export function redisStore({ client, prefix = 'hapax' }: RedisStoreOptions): Red
     settle: (name, settlement) => step(scripts.settle, name, settlementFields(settlement)),
 
     sweep: async (limit) => recordsOf(await all(scripts.sweep, { limit: boundedLimit(limit, limits.batch) })),
+    async abandon({ operations, limit }) {
+      const given = { operations: operations.join('\n'), limit: boundedLimit(limit, limits.batch) }
+      return recordsOf(await all(scripts.abandon, given))
+    },
     async interrupted({ operations, limit }) {
       const given = { operations: operations.join('\n'), limit: boundedLimit(limit, limits.batch) }
       return recordsOf(await all(scripts.interrupted, given))

@@ -1,5 +1,6 @@
 /** Every script of the store, each in a file of its own. */
 
+export { abandon } from './scripts/abandon.js'
 export { checkpoint } from './scripts/checkpoint.js'
 export { complete } from './scripts/complete.js'
 export { doubt } from './scripts/doubt.js'

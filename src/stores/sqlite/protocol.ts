@@ -26,6 +26,7 @@ type RecordPort = Pick<
   | 'doubt'
   | 'settle'
   | 'sweep'
+  | 'abandon'
   | 'interrupted'
   | 'doubts'
   | 'postpone'

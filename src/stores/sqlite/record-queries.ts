@@ -14,6 +14,12 @@ const expires = `(status = 'completed' OR (status = 'failed_retryable' AND recov
 
 const active = `status <> 'expired' AND NOT (${expires} AND has_effects = 0 AND expires_at <= ?)`
 
+const unfinished = `CASE status WHEN 'in_progress' THEN on_lease_over = 'resume'
+    WHEN 'failed_retryable' THEN recovery_point <> 'started' OR is_begun = 1 ELSE 0 END`
+
+/** When whoever goes on with it may: the end of a lease, or the time that a failure says. */
+const goesOnAt = 'coalesce(locked_until, reconcile_after)'
+
 const openEffects = `EXISTS (SELECT 1 FROM hapax_effect_states e
     WHERE e.record_id = hapax_records.id AND e.state NOT IN ('done', 'discarded'))`
 
@@ -41,6 +47,9 @@ export const recordQueries = {
   overdue: `SELECT ${whole} FROM hapax_records
     WHERE status = 'in_progress' AND on_lease_over = 'doubt' AND locked_until <= ?
     ORDER BY locked_until LIMIT ?`,
+  unfinished: (operations: readonly string[]) => `SELECT ${whole} FROM hapax_records
+    WHERE ${unfinished} AND expires_at <= ? AND (${goesOnAt} IS NULL OR (${goesOnAt} <= ? AND NOT ${among(operations)}))
+    ORDER BY expires_at LIMIT ?`,
   interrupted: (operations: readonly string[]) => `SELECT * FROM (
       SELECT ${whole} FROM hapax_records WHERE status = 'in_progress' AND on_lease_over = 'resume' AND locked_until <= ?
         AND ${among(operations)}

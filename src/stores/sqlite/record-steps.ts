@@ -78,6 +78,14 @@ export function recordStepsAt(
       }
       return swept
     },
+    abandon({ operations, limit }) {
+      const left: StoredRecord[] = []
+      for (const record of records.unfinished(operations, now, boundedLimit(limit, limits.batch))) {
+        const next = transitions.abandon(record, operations, now)
+        if (write(record, next)) left.push(next)
+      }
+      return left
+    },
     interrupted: ({ operations, limit }) => records.interrupted(operations, now, boundedLimit(limit, limits.batch)),
     doubts({ operations, limit, holdMs }) {
       const taken: StoredRecord[] = []

@@ -22,6 +22,8 @@ export interface RecordTable {
   remove(record: RecordName): void
   /** Claims whose lease is over and that may not run again. */
   overdue(now: number, limit: number): readonly StoredRecord[]
+  /** What is half-done past its retention, and nobody goes on with. */
+  unfinished(operations: readonly string[], now: number, limit: number): readonly StoredRecord[]
   interrupted(operations: readonly string[], now: number, limit: number): readonly StoredRecord[]
   doubts(operations: readonly string[], now: number, limit: number): readonly StoredRecord[]
   /** Records past retention whose effects are final, without the bodies of their answers. */
@@ -70,6 +72,7 @@ export function recordTable(connection: Connection): RecordTable {
     },
     remove: (name) => statement(queries.remove).run([recordDigest(name)]),
     overdue: (time, limit) => all(queries.overdue, [time, limit]),
+    unfinished: (operations, time, limit) => all(queries.unfinished(operations), [time, time, ...operations, limit]),
     interrupted: (operations, time, limit) =>
       all(queries.interrupted(operations), [time, ...operations, time, ...operations, limit]),
     doubts: (operations, time, limit) => all(queries.doubts(operations), [time, ...operations, limit]),

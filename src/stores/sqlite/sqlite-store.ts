@@ -92,6 +92,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     doubt: stepOf('doubt'),
     settle: stepOf('settle'),
     sweep: stepOf('sweep'),
+    abandon: stepOf('abandon'),
     interrupted: stepOf('interrupted'),
     doubts: stepOf('doubts'),
     postpone: stepOf('postpone'),

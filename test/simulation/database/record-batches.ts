@@ -54,6 +54,12 @@ export function recordBatches(line: Line) {
         ({ leaseUntil }) => leaseUntil,
         limit,
       ),
+    abandon: ({ operations, limit }: WaitingQuery) =>
+      changed(
+        (record) => transitions.abandon(record, operations, now()),
+        ({ expiresAt }) => expiresAt,
+        limit,
+      ),
     /** Leases that are over come before failures whose time has come. */
     interrupted({ operations, limit }: WaitingQuery) {
       const found = all().filter(

@@ -31,6 +31,11 @@ export function simulatedRecordTable(line: Line): Omit<RecordTable, 'lock' | 'cr
         () => `sweeps up to ${limit} records`,
         () => batches.sweep(limit),
       ),
+    abandon: (query) =>
+      change(
+        () => `leaves up to ${query.limit} records to a person`,
+        () => batches.abandon(query),
+      ),
     interrupted: (query) =>
       look(
         () => `looks for up to ${query.limit} interrupted records`,

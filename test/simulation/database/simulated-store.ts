@@ -68,6 +68,7 @@ export function simulatedStore(
     doubt: steps.doubt,
     settle: (name, settlement) => steps.settle(nameOf(name), ownSettlement(settlement)),
     sweep: async (limit) => (await steps.sweep(limit)).map(copyOfRecord),
+    abandon: async (query) => (await steps.abandon(query)).map(copyOfRecord),
     interrupted: async (query) => (await steps.interrupted(query)).map(copyOfRecord),
     doubts: async (query) => (await steps.doubts(query)).map(copyOfRecord),
     postpone: (name, plan) => steps.postpone(nameOf(name), plan),

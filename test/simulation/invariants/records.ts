@@ -38,7 +38,7 @@ export function isOvertaken(change: RecordChange): change is RecordChange & { re
 const allowed: Readonly<Record<string, readonly string[]>> = {
   none: ['in_progress', 'completed'],
   in_progress: ['in_progress', 'completed', 'failed_retryable', 'unknown', 'none', 'expired'],
-  failed_retryable: ['failed_retryable', 'in_progress', 'completed', 'expired'],
+  failed_retryable: ['failed_retryable', 'in_progress', 'completed', 'unknown', 'expired'],
   unknown: ['unknown', 'completed', 'failed_retryable'],
   completed: ['completed', 'expired', 'in_progress'],
   expired: ['expired', 'in_progress', 'completed', 'none'],
@@ -93,6 +93,7 @@ function judgeStep(before: StoredRecord, after: StoredRecord, known: Circumstanc
   else if (from === 'failed_retryable' && to === 'in_progress')
     demand(false, () => `${name} was resumed under its old fence`)
   if (from === 'in_progress' && to === 'unknown') judgeDoubt(before, known, name)
+  if (from === 'failed_retryable' && to === 'unknown') judgeAbandoning(before, known, name)
   if (from === 'in_progress' && to === 'completed')
     demand(!before.isBegun, () => `${name} was answered although a call of it is open`)
   if (from === 'unknown' && to !== 'unknown')
@@ -105,6 +106,13 @@ function judgeStep(before: StoredRecord, after: StoredRecord, known: Circumstanc
 /** Only whoever holds a claim says that nobody knows what came of it; others do when its lease is over. */
 function judgeDoubt({ leaseUntil = 0 }: StoredRecord, { now, isHolders }: Circumstances, name: string): void {
   demand(leaseUntil <= now || isHolders(), () => `${name} was put in doubt while its holder lives`)
+}
+
+/** What may run again is put in doubt only once its client has had all its time to come back, and only if something is left of it. */
+function judgeAbandoning(before: StoredRecord, { now, keptSince }: Circumstances, name: string): void {
+  demand(now >= keptSince() + promised.retentionMs, () => `${name} was abandoned before its time`)
+  const isHalfDone = before.recoveryPoint !== 'started' || before.isBegun
+  demand(isHalfDone, () => `${name} was abandoned although nothing is left of it`)
 }
 
 /** A stored answer is what every retry gets: it never changes. */

@@ -197,6 +197,16 @@ export function operations(opening: readonly Word[]): readonly Operation[] {
       changes: onFirst,
     },
     {
+      name: 'abandon',
+      statements: ['UPDATE'],
+      given: async (store, bench) => {
+        await claimed(store, { ...mine, onLeaseOver: 'resume' })
+        await bench.setTime(noon + retentionMs)
+      },
+      run: ({ store }) => store.abandon({ operations: ['rides.create'], limit: 10 }),
+      changes: onFirst,
+    },
+    {
       name: 'reap',
       statements: ['WITH', 'UPDATE'],
       given: async (store, bench) => {

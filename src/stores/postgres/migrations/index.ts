@@ -11,6 +11,7 @@ import { audit } from './0010-audit.js'
 import { quickerStatements } from './0011-quicker-statements.js'
 import { effectsByTenant } from './0012-effects-by-tenant.js'
 import { scopesApart } from './0013-scopes-apart.js'
+import { unfinished } from './0014-unfinished.js'
 import type { Migration } from './migration.js'
 
 /** Every migration, in order and without gaps. */
@@ -28,6 +29,7 @@ export const migrations: readonly Migration[] = [
   quickerStatements,
   effectsByTenant,
   scopesApart,
+  unfinished,
 ]
 
 /** The schema that this release reads and writes. */

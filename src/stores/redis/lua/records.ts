@@ -39,6 +39,15 @@ local function isExpired(record)
   return record.state == 'expired' or (expiry ~= nil and expiry <= now)
 end
 
+-- Where it stands while it may go on, with the operation whose workers go on with it: a failure that says no time has none.
+local function unfinishedPlaceOf(record, name)
+  local mayResume = record.state == 'in_progress' and record.onLeaseOver == 'resume'
+  local isHalfDone = record.state == 'failed_retryable' and not nothingCommitted(record)
+  if not (record.expiresAt and (mayResume or isHalfDone)) then return nil end
+  local operation = (mayResume or record.reconcileAfter) and record.operation or ''
+  return { operation .. '\\n' .. name, record.expiresAt }
+end
+
 -- Where a record stands: by index, its member there, its score, and what it adds to the bytes of its tenant.
 local function placesOf(record)
   local name = padded(record.id) .. record.digest
@@ -72,6 +81,7 @@ local function placesOf(record)
   elseif record.state == 'expired' and record.expiresAt then
     places[root .. ':tombstones'] = { name, record.expiresAt + record.tombstoneMs }
   end
+  places[root .. ':unfinished'] = unfinishedPlaceOf(record, name)
   local expiry = expiryOf(record)
   if expiry then places[root .. ':expiring'] = { name, expiry } end
   if record.state ~= 'expired' then
