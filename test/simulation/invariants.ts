@@ -16,7 +16,7 @@ import {
 import { judgeAsk, judgeKey } from './invariants/asks.js'
 import { judgeDoubt, judgeSwept } from './invariants/doubts.js'
 import { isNotLanded, judgeEffect } from './invariants/effects.js'
-import { isSettled, judgeEnd, judgeHappened } from './invariants/ends.js'
+import { isOver, isSettled, judgeEnd, judgeHappened } from './invariants/ends.js'
 import { judgeFence } from './invariants/fences.js'
 import { keyLives, oncePerLife } from './invariants/lives.js'
 import { judgeAsker, judgeMalformed, judgeSender } from './invariants/misspelt.js'
@@ -48,6 +48,10 @@ export interface Invariants {
   /** Everything has had its time, and something is not settled. */
   stuck(): never
   end(): void
+  /** Whether nothing waits for its client. */
+  isOver(): boolean
+  /** Whatever waited for a client that has not come back has come to its end, or to a person. */
+  over(): void
   /** What later judgements depend on beside what is there, in short. */
   memory(): string
 }
@@ -238,6 +242,11 @@ export function invariants({
       ]
       demand(false, () => `after a day something is stuck: ${words.join(', ')}`)
       throw new Error('unreachable')
+    },
+    isOver: () => database.records().every(isOver),
+    over() {
+      const open = database.records().find((record) => !isOver(record))
+      demand(open === undefined, () => `${open?.key} is ${open?.state} past its retention, and nobody is told`)
     },
     end() {
       const ledger = acts.ofThisLife()

@@ -82,7 +82,7 @@ const minutes: Length = { isLong: false, times: [5_000, 31_000, 45_000, 61_000],
 const days: Length = {
   isLong: true,
   times: [25 * hour, 25 * hour + 1, 49 * hour],
-  programs: ['sales', 'rides', 'transfers'],
+  programs: ['sales', 'rides', 'transfers', 'deposits'],
   workers: ['reaper', 'reaper', 'effects', 'effectReconciler', 'sweeper', 'resumer'],
 }
 

@@ -1,6 +1,6 @@
 import type { StoredEffect } from '../../src/engine/effect-store.js'
 import type { StoredRecord } from '../../src/engine/record.js'
-import { leaseOver } from '../../src/engine/transitions.js'
+import { abandoned, leaseOver } from '../../src/engine/transitions.js'
 import type { Unfinished } from './database/database.js'
 import type { Change } from './invariants/row-changes.js'
 
@@ -29,6 +29,7 @@ export const features = [
   'a tombstone that was forgotten',
   'a record with open effects that met the reaper',
   'half-done work that met the reaper',
+  'work that nobody came back for',
   'an effect that was claimed',
   'an effect that was claimed again',
   'an effect that was done',
@@ -81,6 +82,7 @@ export class Reached {
 
   #doubt(before: StoredRecord | undefined, { errorCode, reconcileAfter }: StoredRecord): void {
     this.note('a doubt')
+    if (errorCode === abandoned) this.note('work that nobody came back for')
     if (before?.state === 'in_progress' && errorCode === leaseOver) this.note('a doubt that was swept')
     if (reconcileAfter === undefined) this.note('a doubt that was left to an operator')
   }

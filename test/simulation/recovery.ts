@@ -1,7 +1,7 @@
 import { isFinal } from '../../src/engine/effect-store.js'
 import type { State } from '../../src/engine/state.js'
 import { type WorkerName, workerNames } from '../../src/workers/services.js'
-import { missingMs } from './application.js'
+import { missingMs, promised } from './application.js'
 import { client, type Surroundings } from './client.js'
 import { passMs } from './invariants/patience.js'
 import type { Simulation } from './scenario.js'
@@ -14,12 +14,13 @@ const mostRounds = 40
 
 /**
  * What happens when all that was on the way has arrived: nothing goes wrong any more, workers do their work, an operator
- * answers what is left to people, and clients ask once more. Called whenever the world is idle; `false` when all is over.
+ * answers what is left to people, and clients ask once more. What nobody has come back for is over after its retention. Called whenever the world is idle; `false` when all is over.
  */
 export function recovery(simulation: Simulation, around: Surroundings): () => boolean {
   const { world, database, provider, checks, node } = simulation
   let round = 0
   let isAskedAgain = false
+  let isEnded = false
 
   async function work(): Promise<void> {
     for (const name of workerNames) if (isNeeded(name)) await node(0).worker(name)?.runOnce().catch(nothing)
@@ -96,8 +97,16 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
       askAgain()
       return true
     }
+    if (isEnded) {
+      checks.over()
+      return false
+    }
+    isEnded = true
     checks.end()
-    return false
+    if (checks.isOver()) return false
+    world.pass(promised.retentionMs)
+    void node(0).worker('reaper')?.runOnce().catch(nothing)
+    return true
   }
 }
 

@@ -219,6 +219,23 @@ export const interrupted: readonly Case[] = [
     reaches: ['a key that was claimed again', 'a replay'],
   },
   {
+    name: 'a handler that may run again, and whose client comes back late, against the reaper, one crash',
+    scenario: {
+      requests: [request('deposits'), request('deposits', 1, 25 * hour)],
+      passes: [pass('reaper', 25 * hour, 2)],
+      faults: { crashes: 1 },
+    },
+    reaches: ['work that nobody came back for', 'a key that was claimed again'],
+  },
+  {
+    name: 'a handler that may run again, and whose client never comes back, one crash',
+    scenario: {
+      requests: [{ ...request('deposits'), order: { ...order, isKeyless: true } }],
+      faults: { crashes: 1 },
+    },
+    reaches: [],
+  },
+  {
     name: 'a handler that throws when its own call is made, against its retry and the sweeper, one crash',
     scenario: {
       requests: [failing('deposits', 'throws'), failing('deposits', 'throws', 1, late)],

@@ -65,6 +65,11 @@ function stateOf({ state, answer }: StoredRecord): string {
   return answer?.kind === 'kept' ? `answered with ${answer.status}` : state
 }
 
+/** Whether nobody needs to come back to it: it has come to its end, or to the operator's queue, which is all that is unknown. */
+export function isOver({ state }: StoredRecord): boolean {
+  return state === 'completed' || state === 'expired' || state === 'unknown'
+}
+
 /** Whether nothing more will happen to it by itself, short of a client or a person. `now` is the database's time. */
 export function isSettled(record: StoredRecord, now: number): boolean {
   const { state, operation, recoveryPoint, isBegun, leaseUntil = 0 } = record

@@ -340,4 +340,14 @@ export const callBugs = [
     caughtBy: { seeds: 6_000 },
     says: /stuck: .* is failed_retryable/,
   },
+  {
+    bug: 'what nobody comes back for stays as it is, and nobody is told',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'const goesOn = operations.includes(record.operation)',
+      to: 'const goesOn = operations.length >= 0',
+    },
+    caughtBy: { case: 'a handler that may run again, and whose client never comes back, one crash' },
+    says: /past its retention, and nobody is told/,
+  },
 ]
