@@ -128,7 +128,11 @@ export const interrupted: readonly Case[] = [
   },
   {
     name: 'a reservation that nobody hears of against the sweeper, two lines broken',
-    scenario: { requests: [request('plain')], passes: [pass('sweeper', late)], faults: { breaks: 1, drifts: 1 } },
+    scenario: {
+      requests: [request('plain')],
+      passes: [pass('sweeper', late)],
+      faults: { breaks: 1, drifts: 1, haste: 2 },
+    },
     reaches: [],
   },
   {

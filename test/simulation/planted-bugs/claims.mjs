@@ -181,6 +181,16 @@ export const claimBugs = [
     says: /in doubt, although nobody was asked/,
   },
   {
+    bug: 'a reservation that nobody heard of is given back once, and not when it lands again',
+    patch: {
+      file: 'src/engine/abandoned.ts',
+      from: 'else await giveBack(unheard)',
+      to: 'else {\n        await giveBack(unheard)\n        waiting.delete(unheard)\n      }',
+    },
+    caughtBy: { case: 'a reservation that nobody hears of against the sweeper, two lines broken' },
+    says: /in doubt, although nobody was asked/,
+  },
+  {
     bug: 'who takes a key has it for a tenth of its lease',
     patch: {
       file: 'src/engine/next-record.ts',
