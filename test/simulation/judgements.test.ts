@@ -35,7 +35,6 @@ const spokenFor: Readonly<Record<string, string>> = {
   'there is a record of … , which nobody has sent':
     'what is stored under another name is not where its answer is looked for when that is sent',
   'was deleted while it was': 'an effect is deleted with its record alone, which is judged first',
-  'after a day something is stuck:': 'each thing that waits has a bound of its own, of minutes',
 }
 
 describe('what a judge says', () => {

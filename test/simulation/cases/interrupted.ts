@@ -268,6 +268,25 @@ export const interrupted: readonly Case[] = [
     reaches: ['a key that was claimed again', 'a replay'],
   },
   {
+    name: 'a phased operation against resumer and sweeper, two crashes',
+    scenario: {
+      requests: [request('rides'), request('rides', 2, 2 * late)],
+      passes: [pass('resumer', late), pass('sweeper', late)],
+      faults: { crashes: 2 },
+    },
+    reaches: ['a key that was claimed again', 'a replay'],
+  },
+  {
+    name: 'a call whose provider only has a lookup against the sweeper and a retry, two crashes',
+    scenario: { ...retriedAndSwept('transfers', late), faults: { crashes: 2 } },
+    reaches: ['a doubt that was swept', 'a key that was claimed again'],
+  },
+  {
+    name: 'a call whose provider has neither against the sweeper and a retry, two crashes',
+    scenario: { ...retriedAndSwept('letters', late), faults: { crashes: 2 } },
+    reaches: ['a doubt that was swept', 'a key that was claimed again'],
+  },
+  {
     name: 'a phased operation against two retries at once, one crash',
     scenario: {
       requests: [request('rides'), request('rides', 1, late), request('rides', 2, late)],

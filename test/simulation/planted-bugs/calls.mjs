@@ -32,7 +32,7 @@ export const callBugs = [
       to: "  if (unsound !== undefined && result.kind === 'threw') return endings[unsound.kind](unsound.errorCode)\n",
     },
     caughtBy: { seeds: 6_000 },
-    says: /was answered although a call of it is open/,
+    says: /was answered although its handler is in doubt/,
   },
   {
     bug: 'a handler that throws in doubt is taken for one that failed',
@@ -42,7 +42,7 @@ export const callBugs = [
       to: "  if (unsound !== undefined && result.kind === 'threw') return { kind: 'fail', errorCode: unsound.errorCode }\n  if (unsound !== undefined) return endings[unsound.kind](unsound.errorCode)\n",
     },
     caughtBy: { seeds: 3_000 },
-    says: /^something is stuck: .* is failed_retryable \(downstream_key_forgotten\)/,
+    says: /^after a day something is stuck: .* is failed_retryable \(downstream_key_forgotten\)/,
   },
   {
     bug: 'a call that was interrupted is made again, whoever its provider is',
@@ -169,7 +169,7 @@ export const callBugs = [
       to: "if (known === undefined && name === '') return undefined as never",
     },
     caughtBy: { seeds: 6_000 },
-    says: /^something is stuck: .* is failed_retryable \(23505\)/,
+    says: /^after a day something is stuck: .* is failed_retryable \(23505\)/,
   },
   {
     bug: 'an event of a provider is processed each time it comes',

@@ -220,6 +220,16 @@ export const judgedBugs = [
     says: /there is a deposit for .*, and no record/,
   },
   {
+    bug: 'what a handler answers beats a call that is to be made again',
+    patch: {
+      file: 'src/engine/evidence.ts',
+      from: '  if (unsound !== undefined) return endings[unsound.kind](unsound.errorCode)\n',
+      to: "  if (unsound !== undefined && (result.kind === 'threw' || unsound.kind === 'doubt'))\n    return endings[unsound.kind](unsound.errorCode)\n",
+    },
+    caughtBy: { seeds: 20_000 },
+    says: /was answered although a call of it is open/,
+  },
+  {
     bug: 'a handler is told the generation after its own',
     patch: {
       file: 'src/engine/held-work.ts',
