@@ -91,8 +91,8 @@ export function invariants({
   const asks = oncePerLife(lives, provider.asks)
   /** By downstream key, what was first asked for under it. */
   const subjects = new Map<string, string>()
-  /** Answers whose time was over, and that were buried since, or their keys used anew: and after how many steps. */
-  const overtaken: { readonly record: StoredRecord; readonly after: number }[] = []
+  /** Answers whose time was over, and that were buried since, or their keys used anew, in this order. */
+  const overtaken: StoredRecord[] = []
   /** What each claim found, by its id. */
   const found = new Map<string, StoredRecord | undefined>()
   let told = 0
@@ -145,7 +145,7 @@ export function invariants({
       reached()?.record(change)
       lives.note(change)
       kept.note(change)
-      if (isOvertaken(change)) overtaken.push({ record: change.before, after: world.steps })
+      if (isOvertaken(change)) world.overtaken = overtaken.push(change.before)
       if (task !== undefined) noteChange(task, change, { now: world.now(), isAdrift: world.isAdrift, found })
     }
     for (const change of takeEffectChanges()) {
@@ -166,9 +166,9 @@ export function invariants({
    */
   function recordBehind({ begunAfter }: Task, order: Order, sent: Replied): StoredRecord | undefined {
     const earlier = overtaken.find(
-      ({ record, after }) => isNamed(record, order) && holds(record, sent) && (!sent.isReplay || after > begunAfter),
+      (record, index) => isNamed(record, order) && holds(record, sent) && (!sent.isReplay || index >= begunAfter),
     )
-    return earlier?.record ?? recordOf(order)
+    return earlier ?? recordOf(order)
   }
 
   function judgeReply(task: Task, order: Order, sent: Replied, record: StoredRecord | undefined, name: string): void {
@@ -187,7 +187,7 @@ export function invariants({
     memory() {
       const asked = provider.asks.map(({ service, key, subject }) => [service.name, key, subject])
       const claims = [...found].map(([id, record]) => [id, record?.state, record?.fence])
-      const gone = overtaken.map(({ record }) => [record.scope, record.key, record.generation])
+      const gone = overtaken.map(({ scope, key, generation }) => [scope, key, generation])
       return JSON.stringify([asked.sort(), [...notLanded], claims.sort(), gone, kept, lives])
     },
     step() {

@@ -41,7 +41,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     onStep: () => checks.step(),
     onIdle: () => {
       isRecovering = true
-      world.task = newTask(world.steps)
+      world.task = newTask(world.overtaken)
       return recover()
     },
   })
@@ -82,7 +82,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
   /** Something that begins at some time, and that nobody waits for. */
   function sometime(words: string, begin: () => unknown, afterMs = 0): void {
     const happen = () => {
-      world.task = newTask(world.steps)
+      world.task = newTask(world.overtaken)
       begin()
     }
     const ask = () => world.send({ process: outside, port: 'agenda', words: () => words, happen })

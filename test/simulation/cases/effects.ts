@@ -86,4 +86,13 @@ export const effects: readonly Case[] = [
     },
     reaches: ['an effect that was claimed again', 'an effect in doubt', 'an effect whose doubt was ended'],
   },
+  {
+    name: 'the effect worker, whose provider honours keys, two crashes',
+    scenario: {
+      requests: [request('rides')],
+      passes: [soon('effects', 0), pass('effects', 45_000), pass('effects', 45_000, 2)],
+      faults: { crashes: 2 },
+    },
+    reaches: ['an effect that was claimed again'],
+  },
 ]

@@ -128,7 +128,11 @@ export const interrupted: readonly Case[] = [
   },
   {
     name: 'a reservation that nobody hears of against the sweeper, two lines broken',
-    scenario: { requests: [request('plain')], passes: [pass('sweeper', late)], faults: { breaks: 1, drifts: 1 } },
+    scenario: {
+      requests: [request('plain')],
+      passes: [pass('sweeper', late)],
+      faults: { breaks: 1, drifts: 1, haste: 2 },
+    },
     reaches: [],
   },
   {
@@ -279,6 +283,25 @@ export const interrupted: readonly Case[] = [
       faults: { crashes: 2 },
     },
     reaches: ['a key that was claimed again', 'a replay'],
+  },
+  {
+    name: 'a phased operation against resumer and sweeper, two crashes',
+    scenario: {
+      requests: [request('rides'), request('rides', 2, 2 * late)],
+      passes: [pass('resumer', late), pass('sweeper', late)],
+      faults: { crashes: 2 },
+    },
+    reaches: ['a key that was claimed again', 'a replay'],
+  },
+  {
+    name: 'a call whose provider only has a lookup against the sweeper and a retry, two crashes',
+    scenario: { ...retriedAndSwept('transfers', late), faults: { crashes: 2 } },
+    reaches: ['a doubt that was swept', 'a key that was claimed again'],
+  },
+  {
+    name: 'a call whose provider has neither against the sweeper and a retry, two crashes',
+    scenario: { ...retriedAndSwept('letters', late), faults: { crashes: 2 } },
+    reaches: ['a doubt that was swept', 'a key that was claimed again'],
   },
   {
     name: 'a phased operation against two retries at once, one crash',

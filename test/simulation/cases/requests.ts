@@ -16,6 +16,11 @@ export const requests: readonly Case[] = [
     reaches: ['a replay'],
   },
   {
+    name: 'two requests as phased operations, one crash, one ambiguous commit',
+    scenario: { requests: [request('rides'), request('rides', 1)], faults: { crashes: 1, breaks: 1 } },
+    reaches: ['a replay'],
+  },
+  {
     name: 'two requests as one transaction each, one crash, one ambiguous commit',
     scenario: { requests: [request('sales'), request('sales', 1)], faults: { crashes: 1, breaks: 1 } },
     reaches: ['a replay'],

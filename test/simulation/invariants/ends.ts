@@ -56,7 +56,10 @@ export function judgeHappened({ what, subject }: Happened, recordOf: (name: stri
   // Who makes his calls by himself has made them, though he failed then, or crashed: his client asks again, or does not.
   if (record.operation === 'deposits' && record.state !== 'completed') return
   const { acts, rows } = results[record.operation as Program]
-  demand(acts.includes(what) || rows.includes(what), () => `there is a ${what} for ${subject}, a ${record.operation}`)
+  demand(
+    acts.includes(what) || rows.includes(what),
+    () => `there is a ${what} for ${subject}, which is none of the ${record.operation}`,
+  )
   const isAnswered = record.answer?.kind === 'kept' && (record.answer.status === 201 || firstRows.has(what))
   demand(isAnswered, () => `there is a ${what} for ${subject}, which is ${stateOf(record)}`)
 }

@@ -128,8 +128,8 @@ function sameAnswer({ answer: one }: StoredRecord, { answer: other }: StoredReco
 
 /** Nobody takes a claim away from a holder that lives, and nobody runs again what may not run again. */
 function judgeTakeover(before: StoredRecord, now: number, name: string): void {
-  demand(before.state !== 'unknown', () => `${name} was claimed while nobody knew its outcome`)
-  demand(before.state !== 'completed', () => `${name} was claimed although it had an answer`)
+  const mayBeClaimed = before.state !== 'unknown' && before.state !== 'completed'
+  demand(mayBeClaimed, () => `${name} was claimed although it was ${before.state}`)
   if (before.state !== 'in_progress') return
   demand((before.leaseUntil ?? 0) <= now, () => `${name} was taken from a holder that lives`)
   demand(before.onLeaseOver === 'resume', () => `${name} was taken over although its outcome was in doubt`)
@@ -160,6 +160,8 @@ function judgeEnd(before: StoredRecord, { now, keptSince }: Circumstances, name:
   if (before.state === 'in_progress') {
     const isUntouched = before.recoveryPoint === 'started' && !before.isBegun && before.generation === 1
     demand(isUntouched, () => `${name} was given back although something had happened`)
+    // With it its fingerprint and its fence would be gone.
+    demand(before.attempt === 1, () => `${name} was given back although an earlier attempt had failed`)
     return
   }
   const until = keptSince() + promised.retentionMs + promised.tombstoneMs

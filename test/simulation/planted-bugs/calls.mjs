@@ -12,7 +12,7 @@ export const callBugs = [
       to: "changedRecord(idle(current, 'fail'), {",
     },
     caughtBy: { seeds: 3_000 },
-    says: /asked for blindly|stuck: .* is failed_retryable/,
+    says: /^something is stuck: .* is failed_retryable \(resumed_too_often\) .*, for/,
   },
   {
     bug: 'an attempt has a downstream key of its own',
@@ -22,7 +22,7 @@ export const callBugs = [
       to: "const open = { ...before, ...known, key: derivedKey('call', phases.ground.claim, name, phases.ground.record.attempt) }",
     },
     caughtBy: { seeds: 6_000 },
-    says: /second/,
+    says: /a second charge for \S+$/,
   },
   {
     bug: 'what a handler answers beats an open doubt',
@@ -32,7 +32,7 @@ export const callBugs = [
       to: "  if (unsound !== undefined && result.kind === 'threw') return endings[unsound.kind](unsound.errorCode)\n",
     },
     caughtBy: { seeds: 6_000 },
-    says: /was answered although a call of it is open/,
+    says: /was answered although its handler is in doubt/,
   },
   {
     bug: 'a handler that throws in doubt is taken for one that failed',
@@ -42,7 +42,7 @@ export const callBugs = [
       to: "  if (unsound !== undefined && result.kind === 'threw') return { kind: 'fail', errorCode: unsound.errorCode }\n  if (unsound !== undefined) return endings[unsound.kind](unsound.errorCode)\n",
     },
     caughtBy: { seeds: 3_000 },
-    says: /stuck: .* is failed_retryable \(downstream_key_forgotten\)/,
+    says: /^after a day something is stuck: .* is failed_retryable \(downstream_key_forgotten\)/,
   },
   {
     bug: 'a call that was interrupted is made again, whoever its provider is',
@@ -59,7 +59,7 @@ export const callBugs = [
       },
     ],
     caughtBy: { seeds: 6_000 },
-    says: /second/,
+    says: /a second \w+ for .* was asked for blindly/,
   },
   {
     bug: 'a call whose outcome nobody knows is made again, whoever its provider is',
@@ -76,7 +76,7 @@ export const callBugs = [
       },
     ],
     caughtBy: { seeds: 6_000 },
-    says: /second/,
+    says: /a second \w+ for .* was asked for blindly/,
   },
   {
     bug: '“not landed” is believed at once',
@@ -86,7 +86,7 @@ export const callBugs = [
       to: 'doubtedAt',
     },
     caughtBy: { case: 'a call whose reply is lost against the reconciler' },
-    says: /second transfer/,
+    says: /a second transfer/,
   },
   {
     bug: '“not landed” is believed by the clock of the database alone',
@@ -98,7 +98,7 @@ export const callBugs = [
     caughtBy: {
       case: 'a call that lands after its line broke against the reconciler, where one clock jumps',
     },
-    says: /second transfer/,
+    says: /a second transfer/,
   },
   {
     bug: '“not landed” is believed by the clock of the process alone',
@@ -108,7 +108,7 @@ export const callBugs = [
       to: 'context.clock.now()',
     },
     caughtBy: { case: 'a call that lands after its line broke against the reconciler, where one clock jumps' },
-    says: /second transfer/,
+    says: /a second transfer/,
   },
   {
     bug: '“not landed” is believed of whoever says so, however early',
@@ -118,7 +118,7 @@ export const callBugs = [
       to: 'at > 0 && from > 0',
     },
     caughtBy: { case: 'a call that lands after its line broke against an operator who looks too early, and a retry' },
-    says: /second (letter|transfer)/,
+    says: /a second transfer for \S+$/,
   },
   {
     bug: 'the reconciler looks at nothing',
@@ -128,7 +128,7 @@ export const callBugs = [
       to: '[] as readonly Reconciled[]',
     },
     caughtBy: { seeds: 3_000 },
-    says: /stuck: .* is unknown/,
+    says: /^something is stuck: .* is unknown/,
   },
   {
     bug: 'what a webhook says is dropped',
@@ -138,7 +138,7 @@ export const callBugs = [
       to: 'void (testimonyOf(',
     },
     caughtBy: { case: 'a request against a webhook that tells of its call, one crash' },
-    says: /is on record, and what it says is not/,
+    says: /the event of .* is on record, and what it says is not/,
   },
   {
     bug: 'evidence that comes before the doubt is dropped',
@@ -148,7 +148,7 @@ export const callBugs = [
       to: 'return testimonies.filter(({ at }) => at < begunAt)',
     },
     caughtBy: { case: 'a request against an operator, one crash' },
-    says: /stuck: .* is unknown/,
+    says: /^something is stuck: .* is unknown/,
   },
   {
     bug: 'evidence about one attempt settles a later one',
@@ -169,7 +169,7 @@ export const callBugs = [
       to: "if (known === undefined && name === '') return undefined as never",
     },
     caughtBy: { seeds: 6_000 },
-    says: /stuck: .* is failed_retryable \(23505\)/,
+    says: /^after a day something is stuck: .* is failed_retryable \(23505\)/,
   },
   {
     bug: 'an event of a provider is processed each time it comes',
@@ -179,7 +179,7 @@ export const callBugs = [
       to: 'return await store.receive({ provider: provider + hapax.clock.elapsed(), eventId }, work)',
     },
     caughtBy: { seeds: 20_000 },
-    says: /was worked on 2 times/,
+    says: /the event of .* was worked on 2 times/,
   },
   {
     bug: 'a doubt ends without evidence',
@@ -189,7 +189,7 @@ export const callBugs = [
       to: 'evidence: [...current.evidence, kept(current, settlement, now)].slice(0, -1),',
     },
     caughtBy: { seeds: 6_000 },
-    says: /without evidence/,
+    says: /the doubt about .* ended without evidence/,
   },
   {
     bug: 'who looked at a doubt puts off what evidence has settled since',
@@ -242,7 +242,7 @@ export const callBugs = [
     caughtBy: {
       case: 'a reconciler that was stopped when it had read what was said against a webhook that nobody acts on',
     },
-    says: /was left to people, although an event tells that it landed/,
+    says: /a doubt about .* was left to people, although an event tells that it landed/,
   },
   {
     bug: 'a doubt that was swept is first looked at ten hours later',
@@ -252,7 +252,7 @@ export const callBugs = [
       to: 'const said = { errorCode: leaseOver, reconcileAfter: now + 36_000_000,',
     },
     caughtBy: { seeds: 3_000 },
-    says: /stuck: .* is unknown .*, for \d+ s/,
+    says: /^something is stuck: .* is unknown .*, for \d+ s/,
   },
   {
     bug: 'a doubt is looked at when it is ten hours overdue',
@@ -262,7 +262,7 @@ export const callBugs = [
       to: "if (current.state !== 'unknown' || !isDue(current, now - 36_000_000)) return undefined",
     },
     caughtBy: { seeds: 3_000 },
-    says: /stuck: .* is unknown .*, for \d+ s/,
+    says: /^something is stuck: .* is unknown .*, for \d+ s/,
   },
   {
     bug: 'an event is acknowledged although the store has failed',
@@ -272,7 +272,7 @@ export const callBugs = [
       to: 'return await received(checked)\n    } catch {\n      return processed',
     },
     caughtBy: { seeds: 3_000 },
-    says: /was acknowledged, and is not on record/,
+    says: /the event of .* was acknowledged, and is not on record/,
   },
   {
     bug: 'what a provider tells of a doubt does not count, and is left to people',
@@ -282,7 +282,7 @@ export const callBugs = [
       to: "const landed = said.filter(({ says, by }) => says === 'landed' && by.startsWith('operator'))",
     },
     caughtBy: { seeds: 6_000 },
-    says: /was left to people, although an event tells that it landed/,
+    says: /a doubt about .* was left to people, although an event tells that it landed/,
   },
   {
     bug: 'the lease of a call that begins is counted from the reply',
@@ -338,7 +338,7 @@ export const callBugs = [
       to: 'const resumeAfterMs = 36_000_000 + backoffMs(backoffs.resuming, attempt, context.chance)',
     },
     caughtBy: { seeds: 6_000 },
-    says: /stuck: .* is failed_retryable/,
+    says: /^something is stuck: .* is failed_retryable/,
   },
   {
     bug: 'what nobody comes back for stays as it is, and nobody is told',

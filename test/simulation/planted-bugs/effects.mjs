@@ -12,7 +12,7 @@ export const effectBugs = [
       to: 'at > 0 && from > 0',
     },
     caughtBy: { seeds: 40_000 },
-    says: /second shipment/,
+    says: /a second shipment/,
   },
   {
     bug: 'an effect is leased by two workers',
@@ -31,7 +31,7 @@ export const effectBugs = [
       to: 'const isBegun = await store.renew([held.claim], leaseMs).then(([isHeld]) => isHeld ?? false, codeOf)',
     },
     caughtBy: { seeds: 20_000 },
-    says: /second shipment/,
+    says: /a second shipment/,
   },
   {
     bug: 'an effect in doubt is tried again',
@@ -41,7 +41,7 @@ export const effectBugs = [
       to: 'const mayRepeat = !isOver',
     },
     caughtBy: { seeds: 20_000 },
-    says: /second shipment/,
+    says: /a second shipment/,
   },
   {
     bug: 'what a provider says of an effect that landed is dropped',
@@ -60,7 +60,7 @@ export const effectBugs = [
       to: 'return doubtedAt',
     },
     caughtBy: { case: 'an effect whose reply is lost against its reconciler' },
-    says: /second shipment/,
+    says: /a second shipment/,
   },
   {
     bug: 'a stale fence settles an effect',
@@ -96,7 +96,7 @@ export const effectBugs = [
       to: "order: orderOf(known, payload) === '' ? order : undefined,",
     },
     caughtBy: { seeds: 20_000 },
-    says: /shipped before an earlier one/,
+    says: /was shipped before an earlier one of its order/,
   },
   {
     bug: 'an effect that is claimed again keeps its fence',
@@ -106,7 +106,7 @@ export const effectBugs = [
       to: '    fence: Math.max(1, current.fence),',
     },
     caughtBy: { case: 'the effect worker, whose provider knows no keys, against one that was stopped and goes on' },
-    says: /claimed again under its old fence/,
+    says: /was claimed again under its old fence/,
   },
   {
     bug: 'an effect whose key its provider has forgotten is sent again',
@@ -146,7 +146,7 @@ export const effectBugs = [
       to: 'const dueInMs = 36_000_000 + ',
     },
     caughtBy: { seeds: 20_000 },
-    says: /stuck: effect \d+ is ready .*, for \d+ s/,
+    says: /^something is stuck: effect \d+ is ready .*, for \d+ s/,
   },
   {
     bug: 'the lease of an effect that begins is counted from the reply',

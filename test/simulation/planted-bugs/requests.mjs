@@ -12,7 +12,7 @@ export const requestBugs = [
       to: '',
     },
     caughtBy: { seeds: 3_000 },
-    says: /another request/,
+    says: /was sent the answer to another request/,
   },
   {
     bug: 'a cached answer is given to a different request',
@@ -22,7 +22,7 @@ export const requestBugs = [
       to: "  if (comparison?.kind !== 'incomparable') return replayed(context, guarded, kept.answer, kept, 'cache')\n",
     },
     caughtBy: { seeds: 3_000 },
-    says: /another request/,
+    says: /was sent the answer to another request/,
   },
   {
     bug: 'a tenant is not part of the name of what is cached',
@@ -77,7 +77,7 @@ export const requestBugs = [
       to: 'keyOf((this.#engine.minted ??= this.#engine.chance.id()))',
     },
     caughtBy: { case: 'two requests without a key at one node, one crash' },
-    says: /met a request/,
+    says: /met a request that it is not/,
   },
   {
     bug: 'of two keys the first is taken',
@@ -87,7 +87,7 @@ export const requestBugs = [
       to: "lines !== 'string' && lines !== undefined && lines.length > 2",
     },
     caughtBy: { case: 'a request, and two at its node whose keys are misspelt, one crash' },
-    says: /not refused with idempotency_key_malformed/,
+    says: /was sent \d+, and not refused with idempotency_key_malformed/,
   },
   {
     bug: 'a key that is no key is taken for none',
@@ -97,7 +97,7 @@ export const requestBugs = [
       to: "(lines.length === 0 || /[^!-~]/.test(lines[0] ?? '')) && key === 'optional' ? undefined",
     },
     caughtBy: { case: 'a request, and two at its node whose keys are misspelt, one crash' },
-    says: /refused with idempotency_key_malformed, and changed/,
+    says: /was refused with idempotency_key_malformed, and changed \d+ rows/,
   },
   {
     bug: 'one key stands for the same body on every route',
@@ -107,7 +107,7 @@ export const requestBugs = [
       to: 'return { subject: [method], query: undefined }',
     },
     caughtBy: { seeds: 6_000 },
-    says: /was answered by another route/,
+    says: /asked for \w+, and was answered by another route/,
   },
   {
     bug: 'who was slow takes the answer of an operator for his own',

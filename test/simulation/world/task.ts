@@ -3,7 +3,7 @@
  * whether it was refused.
  */
 export interface Task {
-  /** How many steps the world had made when it began. */
+  /** How many answers had given way when it began. */
   readonly begunAfter: number
   /** Rows that it has changed for good. */
   writes: number
@@ -26,6 +26,6 @@ export function newTask(begunAfter: number): Task {
 /** All that is known of it, for telling states apart: two that differ in it are judged differently, whatever follows. */
 export function countsOf(task: Task | undefined): readonly unknown[] {
   if (task === undefined) return []
-  const { writes, excused, asks, claims, strayChanges, refusedWith = 'none' } = task
-  return [writes, excused, asks, claims, strayChanges, refusedWith]
+  const { begunAfter, writes, excused, asks, claims, strayChanges, refusedWith = 'none' } = task
+  return [begunAfter, writes, excused, asks, claims, strayChanges, refusedWith]
 }

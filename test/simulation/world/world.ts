@@ -65,9 +65,11 @@ export class World implements Ports {
   steps = 0
   /** Rows that have been changed for good by what happened here. */
   writes = 0
+  /** Answers that have been buried, or whose keys were used anew: whoever came before may still send one of them. */
+  overtaken = 0
   /** On whose behalf everything runs until the next step: what follows from a call is done for whoever made it. */
   task: Task | undefined
-  /** Whether nothing has gone wrong so far but lines and statements: everybody is there, and hears of it in time. */
+  /** Whether nothing has gone wrong so far but lines and statements, however slow they are: everybody is there, and hears of it. */
   isTimely = true
   /** Whether what happened last was on its way when its line broke: nobody hears of it. */
   isAdrift = false
@@ -167,7 +169,6 @@ export class World implements Ports {
 
   #hastens(timer: Timer | undefined): 'more' | 'over' {
     this.#options.faults.take('haste')
-    this.isTimely = false
     this.trace.push(() => haste)
     return this.#passed(timer)
   }
