@@ -1,11 +1,10 @@
 import type { StoredRecord } from '../../src/engine/record.js'
 import type { Order, Program } from './application.js'
-import { isAnswered, type Replied, type Told } from './client.js'
+import { isAnswer, isAnswered, type Replied, type Told } from './client.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { judgeAct } from './invariants/acts.js'
 import {
   holds,
-  isAnswer,
   judgeDoubted,
   judgeHeard,
   judgeMinted,
@@ -175,7 +174,8 @@ export function invariants({
     }
     if (sent.isReplay) reached()?.note('a replay')
     if (work === 'own') judgeMinted(task, order, sent)
-    if (isAnswer(sent.status)) judgeSent(order, sent, record)
+    if (sent.status >= 500 && isAnswer(sent)) reached()?.note('a failure that is an answer')
+    if (isAnswer(sent)) judgeSent(order, sent, record)
     else if (work === 'own') judgeRefusal(task, sent, name, world.isUnharmed)
   }
 
@@ -214,7 +214,7 @@ export function invariants({
         judgeReply(task, order, sent, record, name)
       })
       // Whoever uses the key of an answer whose time is over has it before that shows.
-      const isAnew = !isAnswer(sent.status) && (record?.expiresAt ?? Number.POSITIVE_INFINITY) <= world.now()
+      const isAnew = !isAnswer(sent) && (record?.expiresAt ?? Number.POSITIVE_INFINITY) <= world.now()
       return lives.of(name) * 1_000 + (record?.generation ?? 0) + (isAnew ? 1 : 0)
     },
     acknowledged: (act) => meanwhile(() => judgeAcknowledged(database, act)),
@@ -260,7 +260,7 @@ export function invariants({
       for (const { client, order, reply } of last.values()) {
         if (!client.endsWith('again') || reply === 'lost') continue
         const isUnknown = recordOf(order)?.state === 'unknown'
-        demand(isAnswered(reply.status) || isUnknown, () => `${order.key} ended in ${reply.status}`)
+        demand(isAnswered(reply) || isUnknown, () => `${order.key} ended in ${reply.status}`)
       }
     },
   }

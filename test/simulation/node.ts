@@ -5,7 +5,7 @@ import { type Inbox, inbox } from '../../src/inbox/inbox.js'
 import { defaults } from '../../src/kernel/limits.js'
 import type { Service } from '../../src/workers/service.js'
 import { type ServicesOptions, servicesOf, type WorkerName, workerNames } from '../../src/workers/services.js'
-import { effectsOf, type Order, type Program } from './application.js'
+import { effectsOf, type OnFailure, type Order, type Program } from './application.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { type SimulatedStore, simulatedStore } from './database/simulated-store.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
@@ -39,6 +39,8 @@ export interface Surroundings {
   readonly programs: readonly Program[]
   /** What a duplicate gets while the first still runs: nothing yet, or that one's answer. */
   readonly concurrency: 'reject' | 'wait'
+  /** What a failure means to programs that leave their calls to the engine; `undefined`: their clients try again. */
+  readonly onFailure: OnFailure | undefined
   /** Where what arrives together travels together to the database: how many statements of one kind do so at once. */
   readonly lanes: number | undefined
   /** What is noted while something can still go wrong; `undefined` afterwards. */
@@ -46,7 +48,7 @@ export interface Surroundings {
 }
 
 export function startNode(name: string, around: Surroundings): SimulatedNode {
-  const { world, database, provider, programs, lanes, concurrency } = around
+  const { world, database, provider, programs, lanes, concurrency, onFailure } = around
   const process = world.add(newProcess(name, 'node'))
   const fraction = seeded(name.charCodeAt(5) * 31 + name.charCodeAt(name.length - 1))
   let ids = 0
@@ -77,7 +79,8 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
 
   function routeOf(program: Program): Mounted {
     const known =
-      routes.get(program) ?? mounted(program, { hapax, process, provider, concurrency, reached: around.reached })
+      routes.get(program) ??
+      mounted(program, { hapax, process, provider, concurrency, onFailure, reached: around.reached })
     routes.set(program, known)
     return known
   }
@@ -117,8 +120,8 @@ const alone = new Map<WorkerName, ServicesOptions>(workerNames.map((name) => [na
 
 function exchangeOf(program: Program, order: Order, handler: Mounted['handler']): Exchange<SimulatedTx> {
   // Who asks is known by other means, as behind a login: two tenants may send the same bytes, and so may two keys.
-  const { amount, item, isHushedUp } = order
-  const body = Buffer.from(JSON.stringify({ amount, item, isHushedUp }))
+  const { amount, item, isHushedUp, hasFee } = order
+  const body = Buffer.from(JSON.stringify({ amount, item, isHushedUp, hasFee }))
   const lines: Readonly<Record<string, readonly string[]>> = {
     'content-type': ['application/json'],
     'idempotency-key': keyLines(order),

@@ -2,6 +2,8 @@ import { answerBugs } from './planted-bugs/answers.mjs'
 import { callBugs } from './planted-bugs/calls.mjs'
 import { claimBugs } from './planted-bugs/claims.mjs'
 import { effectBugs } from './planted-bugs/effects.mjs'
+import { failureBugs } from './planted-bugs/failures.mjs'
+import { nameBugs } from './planted-bugs/names.mjs'
 import { requestBugs } from './planted-bugs/requests.mjs'
 import { statementBugs } from './planted-bugs/statements.mjs'
 
@@ -11,4 +13,13 @@ import { statementBugs } from './planted-bugs/statements.mjs'
  *
  * @type {readonly import('../../scripts/simulation/sabotage.mjs').PlantedBug[]}
  */
-export const bugs = [...claimBugs, ...requestBugs, ...answerBugs, ...callBugs, ...effectBugs, ...statementBugs]
+export const bugs = [
+  ...claimBugs,
+  ...requestBugs,
+  ...answerBugs,
+  ...callBugs,
+  ...effectBugs,
+  ...statementBugs,
+  ...failureBugs,
+  ...nameBugs,
+]

@@ -46,7 +46,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     },
   })
   const provider = new Provider(world)
-  const { requests, lanes, concurrency = 'reject' } = scenario
+  const { requests, lanes, concurrency = 'reject', onFailure } = scenario
   const work = lanes === undefined && concurrency === 'reject' ? 'own' : 'shared'
   const reached = new Reached()
   if (isLarge(requests)) reached.note('five requests or more, of several tenants, at several nodes')
@@ -71,7 +71,8 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     const life = (lives.get(index) ?? 0) + 1
     lives.set(index, life)
     const name = life === 1 ? `node ${index + 1}` : `node ${index + 1}, start ${life}`
-    const started = startNode(name, { world, database, provider, programs, lanes, concurrency, reached: noted })
+    const programsOf = { programs, concurrency, onFailure }
+    const started = startNode(name, { world, database, provider, lanes, ...programsOf, reached: noted })
     nodes.set(index, started)
     return started
   }
