@@ -92,8 +92,8 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
           })
           .catch(orHushedUp(order))
         if (charge === undefined) return accepted(order, subject)
-        const fee = order.hasFee && (await feeOf(work, subject, { process, provider }).catch(orHushedUp(order)))
-        if (order.hasFee && fee === undefined) return accepted(order, subject)
+        // The charge stands by now: nobody hides what comes behind it.
+        const fee = order.hasFee && (await feeOf(work, subject, { process, provider }))
         const committed = work.commit(({ effect }) => {
           effect('receipt.send', { subject })
           if (fee !== undefined) effect('receipt.send', { subject: secondOf(subject) })
