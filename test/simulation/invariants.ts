@@ -24,6 +24,7 @@ import { isOvertaken, judgeChange, nameOf, recordChanges } from './invariants/re
 import { judgeRefusal, judgeRefused, noteChange } from './invariants/refusals.js'
 import { retention } from './invariants/retention.js'
 import { rowChanges } from './invariants/row-changes.js'
+import { sentAway } from './invariants/sent-away.js'
 import { judgeAcknowledged, judgeEvent, judgeLeft } from './invariants/webhooks.js'
 import type { Act, Provider } from './provider.js'
 import type { Reached } from './reached.js'
@@ -76,6 +77,7 @@ export function invariants({
 }: Judged): Invariants {
   const takeChanges = recordChanges(database, () => world.now())
   const kept = retention()
+  const away = sentAway()
   const waits = patience()
   const takeEffectChanges = rowChanges(database.tables.effects)
   const takeEventChanges = rowChanges(database.tables.events)
@@ -137,6 +139,7 @@ export function invariants({
       })
       if (world.isTimely) judgeDoubt(change, provider.asks)
       judgeSwept(change)
+      away.judge(change)
       reached()?.record(change)
       lives.note(change)
       kept.note(change)
@@ -173,6 +176,7 @@ export function invariants({
       return
     }
     if (sent.isReplay) reached()?.note('a replay')
+    if (away.told(task, sent, name, (claimId) => found.has(claimId))) reached()?.note('a request that was sent away')
     if (work === 'own') judgeMinted(task, order, sent)
     if (sent.status >= 500 && isAnswer(sent)) reached()?.note('a failure that is an answer')
     if (isAnswer(sent)) judgeSent(order, sent, record)
@@ -184,7 +188,7 @@ export function invariants({
       const asked = provider.asks.map(({ service, key, subject }) => [service.name, key, subject])
       const claims = [...found].map(([id, record]) => [id, record?.state, record?.fence])
       const gone = overtaken.map(({ record }) => [record.scope, record.key, record.generation])
-      return JSON.stringify([asked.sort(), [...notLanded], claims.sort(), gone, kept, lives])
+      return JSON.stringify([asked.sort(), [...notLanded], claims.sort(), gone, kept, lives, away])
     },
     step() {
       if (broken !== undefined) throw broken

@@ -53,6 +53,12 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
   const fraction = seeded(name.charCodeAt(5) * 31 + name.charCodeAt(name.length - 1))
   let ids = 0
   const idOf = (count: number) => `${name}, ${count}`
+  /** The first id that is drawn for a request is its claim's, or its key's where it has none: no claim has that. */
+  const drawn = () => {
+    const id = idOf(++ids)
+    if (world.task !== undefined) world.task.claimId ??= id
+    return id
+  }
   const clock = world.clockOf(process)
   const batching =
     lanes === undefined
@@ -68,7 +74,7 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
   const hapax = engine<SimulatedTx>({
     store,
     clock,
-    chance: { fraction, id: () => idOf(++ids) },
+    chance: { fraction, id: drawn },
     effects: effectsOf({ process, provider }),
     log: () => {},
   })

@@ -15,6 +15,7 @@ export const features = [
   'a key that was malformed',
   'a handler that failed',
   'a failure that is an answer',
+  'a request that was sent away',
   'a statement for several requests',
   'two statements for several requests at once',
   'a key that was claimed again',

@@ -17,10 +17,21 @@ export interface Task {
   strayChanges: number
   /** The code of the refusal that it ended in. */
   refusedWith: string | undefined
+  /** What it would hold its key by. */
+  claimId: string | undefined
 }
 
 export function newTask(begunAfter: number): Task {
-  return { begunAfter, writes: 0, excused: 0, asks: 0, claims: 0, strayChanges: 0, refusedWith: undefined }
+  return {
+    begunAfter,
+    writes: 0,
+    excused: 0,
+    asks: 0,
+    claims: 0,
+    strayChanges: 0,
+    refusedWith: undefined,
+    claimId: undefined,
+  }
 }
 
 /** All that is known of it, for telling states apart: two that differ in it are judged differently, whatever follows. */
