@@ -25,7 +25,7 @@ export interface SimulatedNode {
   readonly settle: SimulatedStore['settle']
   /** Made when they are first asked for: most schedules need few of them. */
   readonly worker: (name: WorkerName) => Service | undefined
-  readonly webhooks: () => Inbox
+  readonly webhooks: (service: string) => Inbox
   /** The order as it arrives now: one without a key has the key that the door is about to mint. */
   received(order: Order): Order
   answer(program: Program, order: Order): Promise<Reply>
@@ -81,7 +81,7 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
   if (concurrency === 'wait') hapax.on('shared', () => around.reached()?.note('an answer that was waited for'))
   const routes = new Map<Program, Mounted>()
   const workers = new Map<WorkerName, Service | undefined>()
-  let webhooks: Inbox | undefined
+  const webhooks = new Map<string, Inbox>()
 
   function routeOf(program: Program): Mounted {
     const known =
@@ -100,9 +100,10 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
       if (!workers.has(name)) workers.set(name, servicesOf(hapax, alone.get(name) ?? nobody)[name])
       return workers.get(name)
     },
-    webhooks() {
-      webhooks ??= webhooksOf(hapax)
-      return webhooks
+    webhooks(service) {
+      const known = webhooks.get(service) ?? webhooksOf(hapax, service)
+      webhooks.set(service, known)
+      return known
     },
     received: (order) => (order.isKeyless ? { ...order, key: idOf(ids + 1) } : order),
     async answer(program, order) {
@@ -159,11 +160,11 @@ function keyLines({ key, isKeyless, misspelt: how }: Order): readonly string[] {
   return isKeyless ? [] : [`"${key}"`]
 }
 
-/** A provider whose signatures are right, and who tells what it did. */
-function webhooksOf(hapax: Engine<SimulatedTx>): Inbox {
+/** A service whose signatures are right, and who tells what it did. */
+function webhooksOf(hapax: Engine<SimulatedTx>, provider: string): Inbox {
   return inbox<SimulatedTx, Act>({
     hapax,
-    provider: 'provider',
+    provider,
     verify: ({ headers }) => ({ eventId: headers.get('event-id') ?? '' }),
     parse: (json) => json as Act,
     async handle({ event, tx, evidence }) {

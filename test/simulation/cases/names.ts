@@ -26,6 +26,17 @@ export const names: readonly Case[] = [
     reaches: [],
   },
   {
+    name: 'webhooks of two services that number their events alike, one crash',
+    scenario: {
+      requests: [request('rides')],
+      passes: [soon('effects')],
+      deliveries: 1,
+      deliveriesAfterMs: 2,
+      faults: { crashes: 1 },
+    },
+    reaches: ['an effect that was done'],
+  },
+  {
     name: 'two calls and two effects of one request, one crash',
     scenario: {
       requests: [withFee(), withFee(1, 31_000)],

@@ -15,6 +15,16 @@ export const nameBugs = [
     says: /answered before that was durable/,
   },
   {
+    bug: 'the inbox does not tell whose event it is',
+    patch: {
+      file: 'src/inbox/inbox.ts',
+      from: 'store.receive({ provider, eventId }',
+      to: "store.receive({ provider: 'any', eventId }",
+    },
+    caughtBy: { case: 'webhooks of two services that number their events alike, one crash' },
+    says: /the event of .* and (is not on record|what it says is not)/,
+  },
+  {
     bug: 'the parts of a scope are not escaped',
     patch: { file: 'src/engine/scope.ts', from: 'return encodeURIComponent(part)', to: 'return part' },
     caughtBy: {
