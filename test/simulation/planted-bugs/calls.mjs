@@ -32,7 +32,7 @@ export const callBugs = [
       to: "  if (unsound !== undefined && result.kind === 'threw') return endings[unsound.kind](unsound.errorCode)\n",
     },
     caughtBy: { seeds: 6_000 },
-    says: /was answered although a call of it is open/,
+    says: /was answered although (a call of it is open|its handler is in doubt)/,
   },
   {
     bug: 'a handler that throws in doubt is taken for one that failed',
@@ -179,6 +179,16 @@ export const callBugs = [
       to: 'return await store.receive({ provider: provider + hapax.clock.elapsed(), eventId }, work)',
     },
     caughtBy: { seeds: 20_000 },
+    says: /the event of .* is on record, and what it says is not/,
+  },
+  {
+    bug: 'what is to be done for an event of a provider is done twice',
+    patch: {
+      file: 'src/inbox/inbox.ts',
+      from: 'await handle({ event, eventId, body, tx, evidence })',
+      to: 'for (const time of [1, 2]) if (time > 0) await handle({ event, eventId, body, tx, evidence })',
+    },
+    caughtBy: { case: 'a request and its duplicate against a webhook that tells of its call' },
     says: /was worked on 2 times/,
   },
   {
