@@ -53,10 +53,10 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
   const fraction = seeded(name.charCodeAt(5) * 31 + name.charCodeAt(name.length - 1))
   let ids = 0
   const idOf = (count: number) => `${name}, ${count}`
-  /** The first id that is drawn for a request is its claim's, or its key's where it has none: no claim has that. */
+  /** The first that is drawn for a request is its claim's, or its key's where it sent none: no claim has that. */
   const drawn = () => {
     const id = idOf(++ids)
-    if (world.task !== undefined) world.task.claimId ??= id
+    if (world.task !== undefined) world.task.firstId ??= id
     return id
   }
   const clock = world.clockOf(process)

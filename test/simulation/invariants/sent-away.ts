@@ -19,7 +19,7 @@ export function sentAway(): SentAway {
   const names = new Map<string, string>()
   return {
     toJSON: () => [...names],
-    told({ claimId }, { status, body }, name, hasClaimed) {
+    told({ firstId: claimId }, { status, body }, name, hasClaimed) {
       if (claimId === undefined || (status !== 503 && status !== 429) || hasClaimed(claimId)) return false
       const { code = '' } = JSON.parse(body) as { readonly code?: string }
       if (!nothingHappened.has(code)) return false

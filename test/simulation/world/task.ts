@@ -17,8 +17,8 @@ export interface Task {
   strayChanges: number
   /** The code of the refusal that it ended in. */
   refusedWith: string | undefined
-  /** What it would hold its key by. */
-  claimId: string | undefined
+  /** The first id that was drawn for it: a request that was sent with a key would hold that by it. */
+  firstId: string | undefined
 }
 
 export function newTask(begunAfter: number): Task {
@@ -30,13 +30,13 @@ export function newTask(begunAfter: number): Task {
     claims: 0,
     strayChanges: 0,
     refusedWith: undefined,
-    claimId: undefined,
+    firstId: undefined,
   }
 }
 
 /** All that is known of it, for telling states apart: two that differ in it are judged differently, whatever follows. */
 export function countsOf(task: Task | undefined): readonly unknown[] {
   if (task === undefined) return []
-  const { writes, excused, asks, claims, strayChanges, refusedWith = 'none' } = task
-  return [writes, excused, asks, claims, strayChanges, refusedWith]
+  const { writes, excused, asks, claims, strayChanges, refusedWith = 'none', firstId } = task
+  return [writes, excused, asks, claims, strayChanges, refusedWith, firstId]
 }
