@@ -139,7 +139,8 @@ export function invariants({
       })
       if (world.isTimely) judgeDoubt(change, provider.asks)
       judgeSwept(change)
-      away.judge(change)
+      // A duplicate that waits asks several times: what is on its way since the first cannot be called back, only given back.
+      if (!world.isAdrift) away.judge(change)
       reached()?.record(change)
       lives.note(change)
       kept.note(change)
