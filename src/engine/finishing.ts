@@ -162,7 +162,7 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
   if (durable !== undefined) return durable
   switch (ending.kind) {
     case 'complete':
-      return complete(run, ending.answer, result)
+      return completeUnsure(run, ending.answer, result)
     case 'fail':
       if (!(await failed(run, ending.errorCode, result))) return readBack(run, result)
       events.emit('failed', () => ({ ...subject(), errorCode: ending.errorCode }))
@@ -182,6 +182,22 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
     case 'leave':
       return inDoubt(result)
   }
+}
+
+/**
+ * What was to be committed may still land, up to the moment in which this is written, and the store takes this for a repeat
+ * of it then: the record says which of the two stands.
+ */
+async function completeUnsure<Tx>(run: Run<Tx>, said: Answer | undefined, result: HandlerResult): Promise<Outcome> {
+  const { context, guarded, claim } = run
+  const answer = said === undefined ? unwritable : keptAnswer(said, guarded.policy)
+  const { answerVersion } = guarded.policy
+  if ((await context.store.complete(claim, { answer, answerVersion })) === false) return readBack(run, result)
+  const durable = answerIn(run, await context.store.find(claim))
+  if (durable === undefined) return readBack(run, result)
+  const { answer: stands } = durable
+  tellCompleted(run, stands.status, stands.kind === 'kept' ? stands.body.byteLength : stands.bytes)
+  return durable
 }
 
 /** An operation goes on by itself, a bounded number of times; then it waits for its client, or for a person. */

@@ -7,6 +7,7 @@ import type { Process } from './world/process.js'
 
 /** What a client asks for. */
 export interface Order {
+  /** As it stands in the scope of its keys. */
   readonly tenant: string
   readonly key: string
   readonly amount: number
@@ -16,14 +17,19 @@ export interface Order {
   readonly isKeyless?: true
   /** What it is sent with is no key, in this way. */
   readonly misspelt?: Misspelling
-  /** Whatever becomes of the call that it leads to, its handler hides that, and answers that it was accepted. */
+  /** Whatever becomes of what it leads to, its handler hides that: it answers that it was accepted, or fails by its own words. */
   readonly isHushedUp?: true
+  /** A ride with a fee, which is a call of its own, and with a second receipt. */
+  readonly hasFee?: true
   /** At first its handler fails, when it has done all that it has to. */
   readonly fails?: Failure
 }
 
 /** It throws; or it answers with 503; or it says itself that nobody knows what came of it, and answers all the same. */
 export type Failure = 'throws' | 'answers' | 'doubts'
+
+/** What a failure of an operation, or of what is one transaction, is, where it is not to be tried again. */
+export type OnFailure = 'store' | 'release'
 
 /** For so long something is missing that these handlers need: who comes when a lease is over may come too early as well. */
 export const missingMs = 40_000
@@ -46,6 +52,7 @@ export const services = {
   // Nobody looks at how old a key is that a handler was given: its provider remembers it for longer than anybody asks again.
   deposit: { name: 'deposit', remembersMs: 30 * day },
   charge: { name: 'charge', remembersMs: day },
+  fee: { name: 'fee', remembersMs: day },
   transfer: { name: 'transfer', lagMs: 2_000 },
   letter: { name: 'letter' },
   receipt: { name: 'receipt', remembersMs: day },
@@ -72,6 +79,21 @@ export const promised = {
 /** What is wanted once per request. */
 export function subjectOf({ tenant, key }: Pick<Order, 'tenant' | 'key'>, generation: number): string {
   return `${tenant}/${key}#${generation}`
+}
+
+/** Of what one request wants twice, the second one. */
+export function secondOf(subject: string): string {
+  return `${subject}&2`
+}
+
+/** Whose it is that something was wanted for. */
+export function firstOf(subject: string): string {
+  return subject.endsWith('&2') ? subject.slice(0, -2) : subject
+}
+
+/** By its body, a failure that is an answer: what a handler says that is to be stored, or what is stored of what it threw. */
+export function isStoredFailure(body: string): boolean {
+  return body.includes('"missing":') || body.includes('"code":"handler_failed"')
 }
 
 export interface Surroundings {

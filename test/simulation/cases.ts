@@ -1,7 +1,9 @@
 import type { Case } from './cases/case.js'
 import { effects } from './cases/effects.js'
+import { failures } from './cases/failures.js'
 import { interrupted } from './cases/interrupted.js'
+import { names } from './cases/names.js'
 import { requests } from './cases/requests.js'
 
 /** All small scenarios, of each of which every schedule is run. */
-export const cases: readonly Case[] = [...requests, ...interrupted, ...effects]
+export const cases: readonly Case[] = [...requests, ...interrupted, ...effects, ...failures, ...names]

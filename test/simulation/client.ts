@@ -1,5 +1,5 @@
 import type { Reply } from '../../src/http/exchange.js'
-import type { Order, Program } from './application.js'
+import { isStoredFailure, type Order, type Program } from './application.js'
 import { malformed } from './misspelt.js'
 import type { SimulatedNode } from './node.js'
 import type { PortCall } from './world/port-call.js'
@@ -60,14 +60,19 @@ export async function client(name: string, { program, order, nodes }: Asking, ar
     const sentAfter = sent(name)
     const { reply, received } = await asked(process, { index, program, order, isLast: at === nodes.length - 1 }, around)
     heard({ client: name, program, order: received, sentAfter, reply })
-    if (reply !== 'lost' && isAnswered(reply.status)) return
+    if (reply !== 'lost' && isAnswered(reply)) return
     await new Promise<void>((resolve) => clock.after(1_000, resolve))
   }
 }
 
 /** What a client takes for an answer: it asks no more. */
-export function isAnswered(status: number): boolean {
-  return status < 400 || status === 402 || status === 422
+export function isAnswered(sent: Pick<Sent, 'status' | 'body'>): boolean {
+  return isAnswer(sent) || sent.status === 422
+}
+
+/** What is for good: also a failure, where the application has it stored. */
+export function isAnswer({ status, body }: Pick<Sent, 'status' | 'body'>): boolean {
+  return status < 400 || status === 402 || (status >= 500 && isStoredFailure(body))
 }
 
 /** One attempt. The request may be lost, or the reply, or the node that has it. */

@@ -1,11 +1,10 @@
 import type { StoredRecord } from '../../src/engine/record.js'
 import type { Order, Program } from './application.js'
-import { isAnswered, type Replied, type Told } from './client.js'
+import { isAnswer, isAnswered, type Replied, type Told } from './client.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { judgeAct } from './invariants/acts.js'
 import {
   holds,
-  isAnswer,
   judgeDoubted,
   judgeHeard,
   judgeMinted,
@@ -25,6 +24,7 @@ import { isOvertaken, judgeChange, nameOf, recordChanges } from './invariants/re
 import { judgeRefusal, judgeRefused, noteChange } from './invariants/refusals.js'
 import { retention } from './invariants/retention.js'
 import { rowChanges } from './invariants/row-changes.js'
+import { sentAway } from './invariants/sent-away.js'
 import { judgeAcknowledged, judgeEvent, judgeLeft } from './invariants/webhooks.js'
 import type { Act, Provider } from './provider.js'
 import type { Reached } from './reached.js'
@@ -81,6 +81,7 @@ export function invariants({
 }: Judged): Invariants {
   const takeChanges = recordChanges(database, () => world.now())
   const kept = retention()
+  const away = sentAway()
   const waits = patience()
   const takeEffectChanges = rowChanges(database.tables.effects)
   const takeEventChanges = rowChanges(database.tables.events)
@@ -142,6 +143,8 @@ export function invariants({
       })
       if (world.isTimely) judgeDoubt(change, provider.asks)
       judgeSwept(change)
+      // A duplicate that waits asks several times: what is on its way since the first cannot be called back, only given back.
+      if (!world.isAdrift) away.judge(change)
       reached()?.record(change)
       lives.note(change)
       kept.note(change)
@@ -178,8 +181,10 @@ export function invariants({
       return
     }
     if (sent.isReplay) reached()?.note('a replay')
+    if (away.told(task, sent, name, (claimId) => found.has(claimId))) reached()?.note('a request that was sent away')
     if (work === 'own') judgeMinted(task, order, sent)
-    if (isAnswer(sent.status)) judgeSent(order, sent, record)
+    if (sent.status >= 500 && isAnswer(sent)) reached()?.note('a failure that is an answer')
+    if (isAnswer(sent)) judgeSent(order, sent, record)
     else if (work === 'own') judgeRefusal(task, sent, name, world.isUnharmed)
   }
 
@@ -188,7 +193,7 @@ export function invariants({
       const asked = provider.asks.map(({ service, key, subject }) => [service.name, key, subject])
       const claims = [...found].map(([id, record]) => [id, record?.state, record?.fence])
       const gone = overtaken.map(({ scope, key, generation }) => [scope, key, generation])
-      return JSON.stringify([asked.sort(), [...notLanded], claims.sort(), gone, kept, lives])
+      return JSON.stringify([asked.sort(), [...notLanded], claims.sort(), gone, kept, lives, away])
     },
     step() {
       if (broken !== undefined) throw broken
@@ -218,7 +223,7 @@ export function invariants({
         judgeReply(task, order, sent, record, name)
       })
       // Whoever uses the key of an answer whose time is over has it before that shows.
-      const isAnew = !isAnswer(sent.status) && (record?.expiresAt ?? Number.POSITIVE_INFINITY) <= world.now()
+      const isAnew = !isAnswer(sent) && (record?.expiresAt ?? Number.POSITIVE_INFINITY) <= world.now()
       return lives.of(name) * 1_000 + (record?.generation ?? 0) + (isAnew ? 1 : 0)
     },
     acknowledged: (act) => meanwhile(() => judgeAcknowledged(database, act)),
@@ -269,7 +274,7 @@ export function invariants({
       for (const { client, order, reply } of last.values()) {
         if (!client.endsWith('again') || reply === 'lost') continue
         const isUnknown = recordOf(order)?.state === 'unknown'
-        demand(isAnswered(reply.status) || isUnknown, () => `${order.key} ended in ${reply.status}`)
+        demand(isAnswered(reply) || isUnknown, () => `${order.key} ended in ${reply.status}`)
       }
     },
   }

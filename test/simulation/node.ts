@@ -5,7 +5,7 @@ import { type Inbox, inbox } from '../../src/inbox/inbox.js'
 import { defaults } from '../../src/kernel/limits.js'
 import type { Service } from '../../src/workers/service.js'
 import { type ServicesOptions, servicesOf, type WorkerName, workerNames } from '../../src/workers/services.js'
-import { effectsOf, type Order, type Program } from './application.js'
+import { effectsOf, type OnFailure, type Order, type Program } from './application.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { type SimulatedStore, simulatedStore } from './database/simulated-store.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
@@ -25,7 +25,7 @@ export interface SimulatedNode {
   readonly settle: SimulatedStore['settle']
   /** Made when they are first asked for: most schedules need few of them. */
   readonly worker: (name: WorkerName) => Service | undefined
-  readonly webhooks: () => Inbox
+  readonly webhooks: (service: string) => Inbox
   /** The order as it arrives now: one without a key has the key that the door is about to mint. */
   received(order: Order): Order
   answer(program: Program, order: Order): Promise<Reply>
@@ -39,6 +39,8 @@ export interface Surroundings {
   readonly programs: readonly Program[]
   /** What a duplicate gets while the first still runs: nothing yet, or that one's answer. */
   readonly concurrency: 'reject' | 'wait'
+  /** What a failure means to programs that leave their calls to the engine; `undefined`: their clients try again. */
+  readonly onFailure: OnFailure | undefined
   /** Where what arrives together travels together to the database: how many statements of one kind do so at once. */
   readonly lanes: number | undefined
   /** What is noted while something can still go wrong; `undefined` afterwards. */
@@ -46,11 +48,17 @@ export interface Surroundings {
 }
 
 export function startNode(name: string, around: Surroundings): SimulatedNode {
-  const { world, database, provider, programs, lanes, concurrency } = around
+  const { world, database, provider, programs, lanes, concurrency, onFailure } = around
   const process = world.add(newProcess(name, 'node'))
   const fraction = seeded(name.charCodeAt(5) * 31 + name.charCodeAt(name.length - 1))
   let ids = 0
   const idOf = (count: number) => `${name}, ${count}`
+  /** The first that is drawn for a request is its claim's, or its key's where it sent none: no claim has that. */
+  const drawn = () => {
+    const id = idOf(++ids)
+    if (world.task !== undefined) world.task.firstId ??= id
+    return id
+  }
   const clock = world.clockOf(process)
   const batching =
     lanes === undefined
@@ -66,18 +74,19 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
   const hapax = engine<SimulatedTx>({
     store,
     clock,
-    chance: { fraction, id: () => idOf(++ids) },
+    chance: { fraction, id: drawn },
     effects: effectsOf({ process, provider }),
     log: () => {},
   })
   if (concurrency === 'wait') hapax.on('shared', () => around.reached()?.note('an answer that was waited for'))
   const routes = new Map<Program, Mounted>()
   const workers = new Map<WorkerName, Service | undefined>()
-  let webhooks: Inbox | undefined
+  const webhooks = new Map<string, Inbox>()
 
   function routeOf(program: Program): Mounted {
     const known =
-      routes.get(program) ?? mounted(program, { hapax, process, provider, concurrency, reached: around.reached })
+      routes.get(program) ??
+      mounted(program, { hapax, process, provider, concurrency, onFailure, reached: around.reached })
     routes.set(program, known)
     return known
   }
@@ -91,9 +100,10 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
       if (!workers.has(name)) workers.set(name, servicesOf(hapax, alone.get(name) ?? nobody)[name])
       return workers.get(name)
     },
-    webhooks() {
-      webhooks ??= webhooksOf(hapax)
-      return webhooks
+    webhooks(service) {
+      const known = webhooks.get(service) ?? webhooksOf(hapax, service)
+      webhooks.set(service, known)
+      return known
     },
     received: (order) => (order.isKeyless ? { ...order, key: idOf(ids + 1) } : order),
     async answer(program, order) {
@@ -117,8 +127,8 @@ const alone = new Map<WorkerName, ServicesOptions>(workerNames.map((name) => [na
 
 function exchangeOf(program: Program, order: Order, handler: Mounted['handler']): Exchange<SimulatedTx> {
   // Who asks is known by other means, as behind a login: two tenants may send the same bytes, and so may two keys.
-  const { amount, item, isHushedUp } = order
-  const body = Buffer.from(JSON.stringify({ amount, item, isHushedUp }))
+  const { amount, item, isHushedUp, hasFee } = order
+  const body = Buffer.from(JSON.stringify({ amount, item, isHushedUp, hasFee }))
   const lines: Readonly<Record<string, readonly string[]>> = {
     'content-type': ['application/json'],
     'idempotency-key': keyLines(order),
@@ -150,11 +160,11 @@ function keyLines({ key, isKeyless, misspelt: how }: Order): readonly string[] {
   return isKeyless ? [] : [`"${key}"`]
 }
 
-/** A provider whose signatures are right, and who tells what it did. */
-function webhooksOf(hapax: Engine<SimulatedTx>): Inbox {
+/** A service whose signatures are right, and who tells what it did. */
+function webhooksOf(hapax: Engine<SimulatedTx>, provider: string): Inbox {
   return inbox<SimulatedTx, Act>({
     hapax,
-    provider: 'provider',
+    provider,
     verify: ({ headers }) => ({ eventId: headers.get('event-id') ?? '' }),
     parse: (json) => json as Act,
     async handle({ event, tx, evidence }) {

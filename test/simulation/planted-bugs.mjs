@@ -2,7 +2,9 @@ import { answerBugs } from './planted-bugs/answers.mjs'
 import { callBugs } from './planted-bugs/calls.mjs'
 import { claimBugs } from './planted-bugs/claims.mjs'
 import { effectBugs } from './planted-bugs/effects.mjs'
+import { failureBugs } from './planted-bugs/failures.mjs'
 import { judgedBugs } from './planted-bugs/judged.mjs'
+import { nameBugs } from './planted-bugs/names.mjs'
 import { requestBugs } from './planted-bugs/requests.mjs'
 import { statementBugs } from './planted-bugs/statements.mjs'
 
@@ -20,4 +22,6 @@ export const bugs = [
   ...effectBugs,
   ...statementBugs,
   ...judgedBugs,
+  ...failureBugs,
+  ...nameBugs,
 ]

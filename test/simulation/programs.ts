@@ -1,12 +1,16 @@
 import type { Engine } from '../../src/engine/engine.js'
+import type { PolicyOptions } from '../../src/engine/policy.js'
+import type { ScopeParts } from '../../src/engine/scope.js'
 import type { Work } from '../../src/engine/work.js'
 import { type Route, routeOf } from '../../src/http/route.js'
 import { within } from '../../src/kernel/clock.js'
 import {
   missingMs,
+  type OnFailure,
   type Order,
   type Program,
   type Surroundings,
+  secondOf,
   services,
   subjectOf,
   timeout,
@@ -30,6 +34,7 @@ export interface Mounted {
 interface Node extends Surroundings {
   readonly hapax: Engine<SimulatedTx>
   readonly concurrency: 'reject' | 'wait'
+  readonly onFailure: OnFailure | undefined
   /** What is noted while something can still go wrong; `undefined` afterwards. */
   readonly reached: () => Reached | undefined
 }
@@ -38,7 +43,10 @@ interface Node extends Surroundings {
 type Failed = (order: Order, work: Work<SimulatedTx>) => { readonly status: number; readonly body: object } | undefined
 
 export function mounted(program: Program, node: Node): Mounted {
-  return mounting[program](node, (order, work) => failing(order, work, node))
+  // Who makes his calls by himself cannot say that his failures are answers: what came of his calls he does not know.
+  const isOwn = program === 'plain' || program === 'deposits'
+  const meaning = isOwn ? undefined : node.onFailure
+  return mounting[program](node, (order, work) => failing(order, work, node, meaning))
 }
 
 const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted>> = {
@@ -62,10 +70,17 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
     },
   }),
 
-  rides: ({ hapax, process, provider, concurrency }, failed) => {
-    const operation = hapax.operation('rides', { version: 1, concurrency }, async (work, order: Order) => {
+  rides: ({ hapax, process, provider, concurrency, onFailure }, failed) => {
+    const policy = { version: 1, concurrency, onError: onErrors[onFailure ?? 'retry'] }
+    const operation = hapax.operation('rides', policy, async (work, order: Order) => {
       const subject = subjectOf(order, work.generation)
-      await work.transaction('ride_created', ({ tx }) => tx.insert('rides', subject))
+      const ride = await work
+        .transaction('ride_created', async ({ tx }) => {
+          await tx.insert('rides', subject)
+          return subject
+        })
+        .catch(orHushedUp(order))
+      if (ride === undefined) return without(order, subject)
       const asked = { service: services.charge, subject, timeoutMs, isDeclined: isDeclined(order) }
       try {
         const charge = await work
@@ -77,10 +92,14 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
           })
           .catch(orHushedUp(order))
         if (charge === undefined) return accepted(order, subject)
-        return await work.commit(({ effect }) => {
+        // The charge stands by now: nobody hides what comes behind it.
+        const fee = order.hasFee && (await feeOf(work, subject, { process, provider }))
+        const committed = work.commit(({ effect }) => {
           effect('receipt.send', { subject })
-          return failed(order, work) ?? created(order, { charge: charge.id })
+          if (fee !== undefined) effect('receipt.send', { subject: secondOf(subject) })
+          return failed(order, work) ?? created(order, { charge: charge.id, ...(fee && { fee: fee.id }) })
         })
+        return (await committed.catch(orHushedUp(order))) ?? accepted(order, subject)
       } catch (error) {
         if (error instanceof Declined) return declined(order, subject)
         throw error
@@ -89,8 +108,9 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
     return { route: routeOf(hapax, { scope, key, operation, input }) }
   },
 
-  transfers: ({ hapax, process, provider, concurrency }, failed) => {
-    const operation = hapax.operation('transfers', { version: 1, concurrency }, async (work, order: Order) => {
+  transfers: ({ hapax, process, provider, concurrency, onFailure }, failed) => {
+    const policy = { version: 1, concurrency, onError: onErrors[onFailure ?? 'retry'] }
+    const operation = hapax.operation('transfers', policy, async (work, order: Order) => {
       const subject = subjectOf(order, work.generation)
       const made = await work
         .call('transferred', {
@@ -103,16 +123,20 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
       if (made === undefined) return accepted(order, subject)
       const failure = failed(order, work)
       if (failure !== undefined) return failure
-      return work.commit(async ({ tx }) => {
+      const committed = work.commit(async ({ tx }) => {
         await tx.insert('transfers', subject)
         return created(order, { transfer: made.id })
+      })
+      return committed.catch((error: unknown) => {
+        throw order.isHushedUp ? new Error('it could not be written down') : error
       })
     })
     return { route: routeOf(hapax, { scope, key, operation, input }) }
   },
 
-  letters: ({ hapax, process, provider, concurrency }, failed) => {
-    const operation = hapax.operation('letters', { version: 1, concurrency }, async (work, order: Order) => {
+  letters: ({ hapax, process, provider, concurrency, onFailure }, failed) => {
+    const policy = { version: 1, concurrency, onError: onErrors[onFailure ?? 'retry'] }
+    const operation = hapax.operation('letters', policy, async (work, order: Order) => {
       const subject = subjectOf(order, work.generation)
       const sent = await work
         .call('posted', {
@@ -126,8 +150,11 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
     return { route: routeOf(hapax, { scope, key, operation, input }) }
   },
 
-  sales: ({ hapax, concurrency }, failed) => ({
-    route: routeOf(hapax, { name: 'sales', scope, key, mode: 'transaction', concurrency }),
+  sales: ({ hapax, concurrency, onFailure }, failed) => ({
+    route: routeOf(hapax, {
+      ...{ name: 'sales', scope, key, mode: 'transaction', concurrency },
+      onError: onErrors[onFailure ?? 'retry'],
+    }),
     handler: (work, order) =>
       work.commit(async ({ tx, effect }) => {
         const subject = subjectOf(order, work.generation)
@@ -140,10 +167,34 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
 }
 
 const key = 'optional'
-const scope = ({ order }: Received) => order.tenant
+
+/** What the scopes are made of that are not simply the name of a tenant: all of them are others. */
+const scopeParts: ReadonlyMap<string, string | ScopeParts> = new Map<string, string | ScopeParts>([
+  ['acme;principal=ann', { tenant: 'acme', principal: 'ann' }],
+  ['acme%3Bprincipal%3Dann', 'acme;principal=ann'],
+  ['acme%253Bprincipal%253Dann', 'acme%3Bprincipal%3Dann'],
+  ['acme%2Fk1', 'acme/k1'],
+])
+const scope = ({ order }: Received) => scopeParts.get(order.tenant) ?? order.tenant
 const input = ({ order }: Received) => order
 const classify = (error: unknown) => (error instanceof Declined ? 'answered' : 'doubt')
 const isDeclined = ({ amount }: Order) => amount < 0
+
+/** The first is what a policy has that says nothing about it. */
+const onErrors = {
+  retry: 'retry',
+  store: 'store',
+  release: () => 'release',
+} as const satisfies Readonly<Record<OnFailure | 'retry', PolicyOptions['onError']>>
+
+/** The second call of a request, to another service. */
+function feeOf(work: Work<SimulatedTx>, subject: string, { process, provider }: Surroundings) {
+  return work.call('fee_created', {
+    run: ({ key }) => provider.act(process, { service: services.fee, key, subject, timeoutMs }),
+    honoursKeyFor: '24h',
+    timeout,
+  })
+}
 
 /** Every answer says first whose request it answers, and which. */
 function created({ tenant, amount }: Order, said: object) {
@@ -159,14 +210,31 @@ function accepted({ tenant, amount }: Order, subject: string) {
   return { status: 202, body: { tenant, amount, accepted: subject } }
 }
 
-function failing(order: Order, work: Work<SimulatedTx>, { hapax, reached }: Node): ReturnType<Failed> {
+/** Nothing has come of it: there is no row. */
+function without({ tenant, amount }: Order, subject: string) {
+  return { status: 200, body: { tenant, amount, without: subject } }
+}
+
+function failing(
+  order: Order,
+  work: Work<SimulatedTx>,
+  { hapax, reached }: Node,
+  meaning: OnFailure | undefined,
+): ReturnType<Failed> {
   const { fails } = order
   if (fails === undefined || hapax.clock.elapsed() >= missingMs) return undefined
   reached()?.note('a handler that failed')
   if (fails === 'throws') throw new Error('something is missing')
-  if (fails === 'answers') return { status: 503, body: { title: 'something is missing' } }
+  const subject = subjectOf(order, work.generation)
+  if (fails === 'answers') return unavailable(order, subject, meaning)
   work.doubt('something_is_missing')
-  return accepted(order, subjectOf(order, work.generation))
+  return accepted(order, subject)
+}
+
+/** Where it is stored it is an answer like any other, and says whose it is. */
+function unavailable({ tenant, amount }: Order, subject: string, meaning: OnFailure | undefined) {
+  const body = meaning === 'store' ? { tenant, amount, missing: subject } : { title: 'something is missing' }
+  return { status: 503, body }
 }
 
 /** Rethrows, unless the handler of this order hides what has failed. That the provider said no is an answer. */

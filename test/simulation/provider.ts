@@ -14,6 +14,11 @@ export interface Act {
   readonly at: number
 }
 
+/** By what its webhook is known. Each service numbers its own: those of two may be equal. */
+export function eventIdOf({ id, service }: Act): string {
+  return id.slice(service.length + 1)
+}
+
 /** That somebody asked for something, whatever came of it. */
 export interface Ask {
   readonly service: Service

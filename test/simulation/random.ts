@@ -1,6 +1,7 @@
 import { type WorkerName, workerNames } from '../../src/workers/services.js'
 import { type Failure, type Order, type Program, programs } from './application.js'
 import { misspellings } from './misspelt.js'
+import { rarely } from './rarities.js'
 import type { Schedule } from './running.js'
 import type { Scenario } from './scenario.js'
 import { simulation } from './simulation.js'
@@ -21,8 +22,12 @@ const afterLeases = [31_000, 45_000, 61_000, 75_000, 90_000, 120_000]
 export function scenarioOf(seed: number): Scenario {
   const fraction = seeded(seed ^ 0x5eed)
   const flavour = fraction()
-  if (flavour < 0.35) return recovering(fraction, flavour < 0.06 ? { isHushedUp: true } : {})
-  return various(fraction, flavour < 0.55 ? 'large' : 'small')
+  const usual =
+    flavour < 0.35
+      ? recovering(fraction, flavour < 0.06 ? { isHushedUp: true } : {})
+      : various(fraction, flavour < 0.55 ? 'large' : 'small')
+  // By draws of its own: what is rare changes no other scenario.
+  return rarely(usual, seeded(seed ^ 0x0dd5))
 }
 
 type Fraction = () => number

@@ -14,6 +14,8 @@ export const features = [
   'an answer that was waited for',
   'a key that was malformed',
   'a handler that failed',
+  'a failure that is an answer',
+  'a request that was sent away',
   'a statement for several requests',
   'two statements for several requests at once',
   'a key that was claimed again',

@@ -1,5 +1,5 @@
 import type { WorkerName } from '../../src/workers/services.js'
-import type { Order, Program } from './application.js'
+import type { OnFailure, Order, Program } from './application.js'
 import type { Told } from './client.js'
 import type { SimulatedDatabase } from './database/database.js'
 import type { Invariants } from './invariants.js'
@@ -39,6 +39,8 @@ export interface Scenario {
   readonly lanes?: 1 | 2
   /** What a duplicate gets while the first still runs at its node. Default `'reject'`. */
   readonly concurrency?: 'reject' | 'wait'
+  /** What a failure means to programs that leave their calls to the engine. Default: their clients try again. */
+  readonly onFailure?: OnFailure
   readonly faults: Budget
 }
 

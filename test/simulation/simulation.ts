@@ -4,7 +4,7 @@ import { durable } from './database/durable.js'
 import { invariants } from './invariants.js'
 import { type SimulatedNode, startNode } from './node.js'
 import { operator } from './operator.js'
-import { type Act, Provider } from './provider.js'
+import { type Act, eventIdOf, Provider } from './provider.js'
 import { Reached } from './reached.js'
 import { recovery } from './recovery.js'
 import type { Scenario, Simulation } from './scenario.js'
@@ -46,7 +46,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     },
   })
   const provider = new Provider(world)
-  const { requests, lanes, concurrency = 'reject' } = scenario
+  const { requests, lanes, concurrency = 'reject', onFailure } = scenario
   const work = lanes === undefined && concurrency === 'reject' ? 'own' : 'shared'
   const reached = new Reached()
   if (isLarge(requests)) reached.note('five requests or more, of several tenants, at several nodes')
@@ -71,7 +71,8 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     const life = (lives.get(index) ?? 0) + 1
     lives.set(index, life)
     const name = life === 1 ? `node ${index + 1}` : `node ${index + 1}, start ${life}`
-    const started = startNode(name, { world, database, provider, programs, lanes, concurrency, reached: noted })
+    const programsOf = { programs, concurrency, onFailure }
+    const started = startNode(name, { world, database, provider, lanes, ...programsOf, reached: noted })
     nodes.set(index, started)
     return started
   }
@@ -98,13 +99,13 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
 
   /** The provider tells of what it did, and once again if it hears that this was in vain, or nothing at all. */
   function deliver(act: Act, tries: 'tries' | 'insists'): void {
-    const delivery = { headers: { 'event-id': act.id }, body: Buffer.from(JSON.stringify(act)) }
+    const delivery = { headers: { 'event-id': eventIdOf(act) }, body: Buffer.from(JSON.stringify(act)) }
     const again = () => {
       if (tries === 'tries') sometime(`the provider tells again of ${act.id}`, () => deliver(act, 'insists'))
     }
     begins(0, act.id, async ({ webhooks, process }) => {
       process.onCrash.push(again)
-      const { status } = await webhooks().receive(delivery)
+      const { status } = await webhooks(act.service).receive(delivery)
       process.onCrash.splice(process.onCrash.indexOf(again), 1)
       if (status < 300) checks.acknowledged(act)
       else again()

@@ -71,6 +71,15 @@ export const requests: readonly Case[] = [
     reaches: ['a statement for several requests', 'a replay'],
   },
   {
+    name: 'a request that waits for a lane for too long, since its process is stopped, in group commits',
+    scenario: {
+      requests: [request('plain'), { ...request('plain'), order: { ...order, key: 'k2' } }],
+      lanes: 1,
+      faults: { freezes: 1 },
+    },
+    reaches: ['a request that was sent away'],
+  },
+  {
     name: 'a request and another one under its key, one crash',
     scenario: {
       requests: [request('plain'), { ...request('plain', 1), order: { ...order, amount: 2 } }],

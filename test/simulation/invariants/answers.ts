@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Order, Program } from '../application.js'
-import { linesOf, type Replied, type Sent, type Told, textOf } from '../client.js'
+import { isAnswer, linesOf, type Replied, type Sent, type Told, textOf } from '../client.js'
 import { demand } from '../violation.js'
 import type { Task } from '../world/task.js'
 
@@ -13,9 +13,11 @@ export function judgeSent(order: Order, sent: Sent, record: StoredRecord | undef
 }
 
 /** Whose it is comes first: what is another's is stored under another name. */
-function judgeWhose(order: Order, { body }: Sent, name: string): void {
+function judgeWhose(order: Order, { status, body }: Sent, name: string): void {
   // Every program begins with it; only what begins otherwise is worth to be parsed.
   if (body.startsWith(`{"tenant":"${order.tenant}","amount":${order.amount},`)) return
+  // What is stored of an error tells nobody whose it was.
+  if (status === 500) return
   const said = JSON.parse(body) as Partial<Order>
   demand(said.tenant === order.tenant, () => `${name} was sent an answer of tenant ${said.tenant}`)
   demand(said.amount === order.amount, () => `${name} was sent the answer to another request`)
@@ -50,12 +52,12 @@ export function judgeHeard(told: Told, heard: readonly Told[], earlier: number, 
   for (let index = 0; index < earlier; index++) {
     const before = heard[index]
     if (before === undefined || before.reply === 'lost') continue
-    if (!isAnswer(before.reply.status) || !isSameKey(before, told)) continue
+    if (!isAnswer(before.reply) || !isSameKey(before, told)) continue
     const isAfter = index < told.sentAfter
-    if (isAfter && isAnswer(reply.status))
+    if (isAfter && isAnswer(reply))
       demand(reply.epoch >= before.reply.epoch, () => `${name} got an answer from before the last one`)
     if (reply.epoch !== before.reply.epoch) continue
-    if (isAnswer(reply.status)) demand(isSame(before.reply, reply), () => `${name} got two different answers`)
+    if (isAnswer(reply)) demand(isSame(before.reply, reply), () => `${name} got two different answers`)
     else if (isAfter && !isOther(before, told)) {
       const isContradicted = reply.status === 422 || (reply.status === 409 && duplicates === 'reject')
       demand(!isContradicted, () => `${name} had an answer, and then a ${reply.status}`)
@@ -104,10 +106,6 @@ function isOther(one: Request, other: Request): boolean {
 
 function isSame(one: Sent, other: Sent): boolean {
   return one.status === other.status && one.body === other.body && one.lines === other.lines
-}
-
-export function isAnswer(status: number): boolean {
-  return status < 400 || status === 402
 }
 
 function isSameKey(one: Pick<Told, 'order'>, other: Pick<Told, 'order'>): boolean {

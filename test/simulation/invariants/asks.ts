@@ -10,12 +10,13 @@ export interface Known {
   readonly notLanded: (downstreamKey: string) => number
 }
 
-/** One downstream key stands for one subject: under another's it would be given what is not its own. `'none'` is no key. */
-export function judgeKey({ key, subject }: Ask, subjects: Map<string, string>): void {
+/** One downstream key stands for one thing that one subject wants: under another's it would be given what is not its own. `'none'` is no key. */
+export function judgeKey({ service, key, subject }: Ask, subjects: Map<string, string>): void {
   if (key === 'none') return
+  const asked = `${service.name} for ${subject}`
   const known = subjects.get(key)
-  if (known === undefined) subjects.set(key, subject)
-  else demand(known === subject, () => `${subject} was asked for under the downstream key of ${known}`)
+  if (known === undefined) subjects.set(key, asked)
+  else demand(known === asked, () => `a ${asked} was asked for under the downstream key of a ${known}`)
 }
 
 /** A provider that honours no keys is never asked blindly again: each time but the first it is known that the last did not land. */

@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
-import { type Program, services, subjectOf } from '../application.js'
+import { firstOf, type Program, secondOf, services, subjectOf } from '../application.js'
 import type { Act } from '../provider.js'
 import { demand } from '../violation.js'
 
@@ -24,15 +24,32 @@ export interface World {
 export function judgeEnd(program: Program, record: StoredRecord, { ledger, hasRow }: World): void {
   const subject = subjectOf({ tenant: record.scope, key: record.key }, record.generation)
   const { acts, rows } = results[program]
-  const times = (service: string) => ledger.filter((act) => act.service === service && act.subject === subject).length
+  const times = (service: string) => timesOf(ledger, service, subject)
   // Of what nobody knows nothing is demanded, nor of what nobody remembers.
   if (record.answer?.kind !== 'kept' || record.answer.status !== 201) return
   for (const service of acts) {
     const count = times(service)
     demand(count === 1, () => `${subject} was answered, and there are ${count} of ${service}`)
   }
+  if (saysFee(record.answer.body)) judgeFee(subject, ledger)
   for (const table of rows)
     demand(hasRow(table, subject), () => `${subject} was answered, and its row of ${table} is missing`)
+}
+
+function judgeFee(subject: string, ledger: readonly Act[]): void {
+  const count = timesOf(ledger, services.fee.name, subject)
+  demand(count === 1, () => `${subject} was answered, and there are ${count} of fee`)
+  const receipts = timesOf(ledger, services.receipt.name, secondOf(subject))
+  demand(receipts === 1, () => `${subject} was answered, and its second receipt was sent ${receipts} times`)
+}
+
+function timesOf(ledger: readonly Act[], service: string, subject: string): number {
+  return ledger.filter((act) => act.service === service && act.subject === subject).length
+}
+
+/** Only who has asked for a ride with a fee is told of one. */
+function saysFee(body: Uint8Array): boolean {
+  return Buffer.from(body).includes('"fee":')
 }
 
 /** Something that happened for good: what a provider did, or a row of the application. */
@@ -41,14 +58,25 @@ export interface Happened {
   readonly subject: string
 }
 
-/** Rows of the first phase of an operation stand, whatever it is answered with. */
+/** Rows of the first phase of an operation stand, whatever it is answered with, unless that says that they do not. */
 const firstRows: ReadonlySet<string> = new Set(['rides'])
+
+/** What was called stands, too, where the handler failed behind it, and its failure is an answer. */
+const called: ReadonlySet<string> = new Set(['charge', 'fee', 'transfer', 'letter'])
+
+/** Whether it may have happened to a request that was answered with this. */
+function mayStand(what: string, status: number): boolean {
+  if (status === 201) return true
+  if (status === 200) return false
+  // An operation commits a failure that it answers, and that is for good, with what it asks for then; what throws is undone.
+  return firstRows.has(what) || (status >= 500 && called.has(what)) || (status === 503 && what === 'receipt')
+}
 
 /** Nothing else has: whatever happened, happened for a record, and is what its answer says. */
 export function judgeHappened({ what, subject }: Happened, recordOf: (name: string) => StoredRecord | undefined): void {
   const at = subject.lastIndexOf('#')
   const record = recordOf(subject.slice(0, at))
-  const generation = Number(subject.slice(at + 1))
+  const generation = Number(firstOf(subject).slice(at + 1))
   demand(record !== undefined, () => `there is a ${what} for ${subject}, and no record`)
   demand(generation <= record.generation, () => `there is a ${what} for ${subject}, which has never begun`)
   // An earlier generation has ended before; and of what nobody knows or remembers nothing is demanded.
@@ -56,11 +84,9 @@ export function judgeHappened({ what, subject }: Happened, recordOf: (name: stri
   // Who makes his calls by himself has made them, though he failed then, or crashed: his client asks again, or does not.
   if (record.operation === 'deposits' && record.state !== 'completed') return
   const { acts, rows } = results[record.operation as Program]
-  demand(
-    acts.includes(what) || rows.includes(what),
-    () => `there is a ${what} for ${subject}, which is none of the ${record.operation}`,
-  )
-  const isAnswered = record.answer?.kind === 'kept' && (record.answer.status === 201 || firstRows.has(what))
+  const isOwn = acts.includes(what) || rows.includes(what) || (what === 'fee' && acts.includes('charge'))
+  demand(isOwn, () => `there is a ${what} for ${subject}, which is none of the ${record.operation}`)
+  const isAnswered = record.answer?.kind === 'kept' && mayStand(what, record.answer.status)
   demand(isAnswered, () => `there is a ${what} for ${subject}, which is ${stateOf(record)}`)
 }
 

@@ -179,7 +179,17 @@ export const callBugs = [
       to: 'return await store.receive({ provider: provider + hapax.clock.elapsed(), eventId }, work)',
     },
     caughtBy: { seeds: 20_000 },
-    says: /the event of .* was worked on 2 times/,
+    says: /the event of .* is on record, and what it says is not/,
+  },
+  {
+    bug: 'what is to be done for an event of a provider is done twice',
+    patch: {
+      file: 'src/inbox/inbox.ts',
+      from: 'await handle({ event, eventId, body, tx, evidence })',
+      to: 'for (const time of [1, 2]) if (time > 0) await handle({ event, eventId, body, tx, evidence })',
+    },
+    caughtBy: { case: 'a request and its duplicate against a webhook that tells of its call' },
+    says: /was worked on 2 times/,
   },
   {
     bug: 'a doubt ends without evidence',

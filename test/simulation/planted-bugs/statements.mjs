@@ -15,6 +15,16 @@ export const statementBugs = [
     says: /was asked for blindly/,
   },
   {
+    bug: 'who has waited for a lane for too long is sent away, and his request goes on all the same',
+    patch: {
+      file: 'src/stores/postgres/lanes.ts',
+      from: 'queue = queue.filter(({ since }) => since >= arrivedBefore)',
+      to: 'queue = queue.filter(({ since }) => since >= 0)',
+    },
+    caughtBy: { case: 'a request that waits for a lane for too long, since its process is stopped, in group commits' },
+    says: /was told that nothing happened, and its key was taken for it later/,
+  },
+  {
     bug: 'what is declined keeps its rows',
     patch: {
       file: 'src/engine/single.ts',

@@ -17,15 +17,26 @@ export interface Task {
   strayChanges: number
   /** The code of the refusal that it ended in. */
   refusedWith: string | undefined
+  /** The first id that was drawn for it: a request that was sent with a key would hold that by it. */
+  firstId: string | undefined
 }
 
 export function newTask(begunAfter: number): Task {
-  return { begunAfter, writes: 0, excused: 0, asks: 0, claims: 0, strayChanges: 0, refusedWith: undefined }
+  return {
+    begunAfter,
+    writes: 0,
+    excused: 0,
+    asks: 0,
+    claims: 0,
+    strayChanges: 0,
+    refusedWith: undefined,
+    firstId: undefined,
+  }
 }
 
 /** All that is known of it, for telling states apart: two that differ in it are judged differently, whatever follows. */
 export function countsOf(task: Task | undefined): readonly unknown[] {
   if (task === undefined) return []
-  const { begunAfter, writes, excused, asks, claims, strayChanges, refusedWith = 'none' } = task
-  return [begunAfter, writes, excused, asks, claims, strayChanges, refusedWith]
+  const { begunAfter, writes, excused, asks, claims, strayChanges, refusedWith = 'none', firstId } = task
+  return [begunAfter, writes, excused, asks, claims, strayChanges, refusedWith, firstId]
 }

@@ -1,0 +1,43 @@
+import type { OnFailure, Order } from './application.js'
+import type { Scenario } from './scenario.js'
+
+type Fraction = () => number
+type Orders = (order: Order, fraction: Fraction) => Order
+
+/** A scenario with something in it that few have, or as it is: one thing at a time, so that each is met with all else. */
+export function rarely(scenario: Scenario, fraction: Fraction): Scenario {
+  const chance = fraction()
+  if (chance < 0.1) return withOrders(scenario, fraction, withFee)
+  if (chance < 0.15) return withOrders(scenario, fraction, inCapitals)
+  if (chance < 0.2) return withOrders(scenario, fraction, inNeedOfCare)
+  if (chance < 0.27) return failing(scenario, fraction, 'store')
+  if (chance < 0.3) return failing(scenario, fraction, 'release')
+  return scenario
+}
+
+function withOrders(scenario: Scenario, fraction: Fraction, as: Orders): Scenario {
+  const requests = scenario.requests.map((request) => ({ ...request, order: as(request.order, fraction) }))
+  return { ...scenario, requests }
+}
+
+const withFee: Orders = (order) => ({ ...order, hasFee: true })
+
+/** Two keys that differ in this alone are two. */
+const inCapitals: Orders = (order, fraction) => (fraction() < 0.5 ? { ...order, key: order.key.toUpperCase() } : order)
+
+/** What a careless scope would take for one of the others. */
+const inNeedOfCare: Orders = (order) => ({ ...order, tenant: careful[order.tenant] ?? order.tenant })
+
+const careful: Readonly<Record<string, string>> = {
+  acme: 'acme;principal=ann',
+  globex: 'acme%3Bprincipal%3Dann',
+  initech: 'acme%253Bprincipal%253Dann',
+}
+
+/** Failures that are answers, or leave nothing: of handlers that fail, and of those that hide what has failed. */
+function failing(scenario: Scenario, fraction: Fraction, onFailure: OnFailure): Scenario {
+  const fails = fraction() < 0.5 ? ('throws' as const) : ('answers' as const)
+  const isHushedUp = fraction() < 0.5
+  const as: Orders = (order) => (isHushedUp ? { ...order, isHushedUp } : { ...order, fails: order.fails ?? fails })
+  return { ...withOrders(scenario, fraction, as), onFailure }
+}
