@@ -1,6 +1,7 @@
 import { type WorkerName, workerNames } from '../../src/workers/services.js'
 import { type Failure, type Order, type Program, programs } from './application.js'
 import { misspellings } from './misspelt.js'
+import { type Mood, moods } from './moods.js'
 import type { Schedule } from './running.js'
 import type { Scenario } from './scenario.js'
 import { simulation } from './simulation.js'
@@ -21,8 +22,34 @@ const afterLeases = [31_000, 45_000, 61_000, 75_000, 90_000, 120_000]
 export function scenarioOf(seed: number): Scenario {
   const fraction = seeded(seed ^ 0x5eed)
   const flavour = fraction()
-  if (flavour < 0.35) return recovering(fraction, flavour < 0.06 ? { isHushedUp: true } : {})
-  return various(fraction, flavour < 0.55 ? 'large' : 'small')
+  const usual =
+    flavour < 0.35
+      ? recovering(fraction, flavour < 0.06 ? { isHushedUp: true } : {})
+      : various(fraction, flavour < 0.55 ? 'large' : 'small')
+  // Drawn apart, so that it changes nothing else of what a seed stands for.
+  return moody(usual, seeded(seed ^ 0x3005))
+}
+
+/** Of whom a handler asks for a transfer only the lookup has any. */
+const moodsOf: Partial<Readonly<Record<Program, readonly Mood[]>>> = {
+  sales: moods,
+  transfers: ['cannot say', 'denies'],
+}
+
+/** Sometimes whoever ships what the first one ordered, or is asked for its transfer, has a mood. */
+function moody(scenario: Scenario, fraction: Fraction): Scenario {
+  if (fraction() >= 0.25) return scenario
+  const draw = fraction()
+  const moodOf = (program: Program): Mood | undefined => {
+    const all = moodsOf[program] ?? []
+    return all[Math.floor(draw * all.length)]
+  }
+  const key = scenario.requests[0]?.order.key
+  const requests = scenario.requests.map((asking) => {
+    const mood = asking.order.key === key ? moodOf(asking.program) : undefined
+    return mood === undefined ? asking : { ...asking, order: { ...asking.order, mood } }
+  })
+  return { ...scenario, requests }
 }
 
 type Fraction = () => number

@@ -242,6 +242,7 @@ export class World implements Ports {
   /** Ends a process: nothing that it asked for is told to it, and its timers are gone. */
   crash(process: Process): void {
     process.isAlive = false
+    this.isTimely = false
     this.#pending = this.#pending.filter(({ call }) => call.process !== process)
     this.#timers.drop(process)
     for (const notice of process.onCrash.splice(0)) notice()
