@@ -1,7 +1,7 @@
 import { type WorkerName, workerNames } from '../../src/workers/services.js'
 import { type Failure, type Order, type Program, programs } from './application.js'
 import { misspellings } from './misspelt.js'
-import { type Mood, moods } from './moods.js'
+import { type Mood, moods, triedMs } from './moods.js'
 import type { Schedule } from './running.js'
 import type { Scenario } from './scenario.js'
 import { simulation } from './simulation.js'
@@ -27,7 +27,17 @@ export function scenarioOf(seed: number): Scenario {
       ? recovering(fraction, flavour < 0.06 ? { isHushedUp: true } : {})
       : various(fraction, flavour < 0.55 ? 'large' : 'small')
   // Drawn apart, so that it changes nothing else of what a seed stands for.
-  return moody(usual, seeded(seed ^ 0x3005))
+  return looping(moody(usual, seeded(seed ^ 0x3005)), seeded(seed ^ 0x100b))
+}
+
+/** In a few, workers work by themselves, which takes as long as a hundred others: where it lasts for minutes, and no longer. */
+function looping(scenario: Scenario, fraction: Fraction): Scenario {
+  if (fraction() >= 0.005) return scenario
+  const { requests, deliveriesAfterMs = 0, operatorsAfterMs = 0, pauses = [] } = scenario
+  const longestMs = Math.max(deliveriesAfterMs, operatorsAfterMs, ...requests.map(({ afterMs = 0 }) => afterMs))
+  if (longestMs > 61_000 || pauses.length > 0) return scenario
+  const forMs = 5_000 + Math.floor(fraction() * 40_000)
+  return { ...scenario, passes: [], loops: { workers: workerNames, forMs } }
 }
 
 /** Of whom a handler asks for a transfer only the lookup has any. */
@@ -49,7 +59,17 @@ function moody(scenario: Scenario, fraction: Fraction): Scenario {
     const mood = asking.order.key === key ? moodOf(asking.program) : undefined
     return mood === undefined ? asking : { ...asking, order: { ...asking.order, mood } }
   })
-  return { ...scenario, requests }
+  if (requests.every(({ order }) => order.mood === undefined)) return scenario
+  // Who carries it out comes, and who asks about it: without them it would seldom be met in its mood.
+  const afterMs = Math.floor(fraction() * 45_000)
+  const passes = [
+    ...(scenario.passes ?? []),
+    { worker: 'effects' as const, node: 0, afterMs: 1 },
+    ...(fraction() < 0.1 ? [{ worker: 'effects' as const, node: 1, afterMs: triedMs }] : []),
+    { worker: 'effectReconciler' as const, node: 0, afterMs },
+  ]
+  const { breaks = 0 } = scenario.faults
+  return { ...scenario, requests, passes, faults: { ...scenario.faults, breaks: breaks + 1 } }
 }
 
 type Fraction = () => number

@@ -30,6 +30,7 @@ export const features = [
   'a tombstone that was forgotten',
   'a record with open effects that met the reaper',
   'half-done work that met the reaper',
+  'a worker whose pass failed, and that goes on',
   'an effect that was claimed',
   'an effect that was claimed again',
   'an effect that was done',

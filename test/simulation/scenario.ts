@@ -39,6 +39,8 @@ export interface Scenario {
   readonly lanes?: 1 | 2
   /** What a duplicate gets while the first still runs at its node. Default `'reject'`. */
   readonly concurrency?: 'reject' | 'wait'
+  /** Workers that work by themselves at each node, at the intervals of the product, and the time that they have for it. */
+  readonly loops?: { readonly workers: readonly WorkerName[]; readonly forMs: number }
   readonly faults: Budget
 }
 

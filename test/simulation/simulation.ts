@@ -36,6 +36,8 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     chooser,
     faults,
     remembers: memory === 'remembers',
+    // Whoever works by himself looks every second.
+    ...(scenario.loops !== undefined && { mostSteps: 100_000 }),
     tellsAll: trace === 'to the end',
     writes: () => durable.writes,
     onStep: () => checks.step(),
@@ -46,8 +48,9 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     },
   })
   const provider = new Provider(world)
-  const { requests, lanes, concurrency = 'reject' } = scenario
-  const work = lanes === undefined && concurrency === 'reject' ? 'own' : 'shared'
+  const { requests, lanes, concurrency = 'reject', loops } = scenario
+  // A worker that is nudged goes on where whoever nudged it is.
+  const work = lanes === undefined && concurrency === 'reject' && loops === undefined ? 'own' : 'shared'
   const reached = new Reached()
   if (isLarge(requests)) reached.note('five requests or more, of several tenants, at several nodes')
   const noted = () => (isRecovering ? undefined : reached)
@@ -73,6 +76,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     const name = life === 1 ? `node ${index + 1}` : `node ${index + 1}, start ${life}`
     const started = startNode(name, { world, database, provider, programs, lanes, concurrency, reached: noted })
     nodes.set(index, started)
+    if (loops !== undefined) sometime(`the workers of ${name} begin`, () => started.startLoops(loops.workers))
     return started
   }
 
@@ -137,6 +141,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     const pass = () => begins(index, worker, make)
     sometime(`the ${worker} of node ${index + 1} makes a pass`, pass, afterMs)
   }
+  if (loops !== undefined) world.clockOf(outside).after(loops.forMs, () => {})
   const looks = operator({ scenario, database, provider })
   for (let count = 0; count < (scenario.operators ?? 0); count++)
     sometime('an operator looks', () => begins(0, 'look', looks), scenario.operatorsAfterMs)

@@ -293,4 +293,13 @@ export const interrupted: readonly Case[] = [
     },
     reaches: ['a doubt that the reconciler ended', 'a call that had not landed', 'a replay'],
   },
+  {
+    name: 'a call whose reply is lost against a reconciler that works by itself, two broken lines',
+    scenario: {
+      requests: [request('transfers')],
+      loops: { workers: ['reconciler'], forMs: 15_000 },
+      faults: { breaks: 2 },
+    },
+    reaches: ['a worker whose pass failed, and that goes on', 'a doubt that the reconciler ended'],
+  },
 ]

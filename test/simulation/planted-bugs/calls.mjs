@@ -362,4 +362,14 @@ export const callBugs = [
     },
     says: /asked for when it was on record that it has landed/,
   },
+  {
+    bug: 'a worker ends for good when a pass fails',
+    patch: {
+      file: 'src/workers/service.ts',
+      from: 'return pauseAfter(error)',
+      to: 'void pauseAfter(error); return undefined',
+    },
+    caughtBy: { case: 'a call whose reply is lost against a reconciler that works by itself, two broken lines' },
+    says: /stuck/,
+  },
 ]
