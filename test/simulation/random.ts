@@ -40,9 +40,9 @@ function looping(scenario: Scenario, fraction: Fraction): Scenario {
   return { ...scenario, passes: [], loops: { workers: workerNames, forMs } }
 }
 
-/** Of whom a handler asks for a transfer only the lookup has any. */
+/** Of whom a handler asks for a transfer only the lookup has any. What shows only in a doubt is drawn more often. */
 const moodsOf: Partial<Readonly<Record<Program, readonly Mood[]>>> = {
-  sales: moods,
+  sales: [...moods, 'cannot say', 'cannot say', 'cannot be asked', 'cannot be asked'],
   transfers: ['cannot say', 'denies'],
 }
 
@@ -68,8 +68,8 @@ function moody(scenario: Scenario, fraction: Fraction): Scenario {
     ...(fraction() < 0.1 ? [{ worker: 'effects' as const, node: 1, afterMs: triedMs }] : []),
     { worker: 'effectReconciler' as const, node: 0, afterMs },
   ]
-  const { breaks = 0 } = scenario.faults
-  return { ...scenario, requests, passes, faults: { ...scenario.faults, breaks: breaks + 1 } }
+  const { breaks = 0, drifts = 0 } = scenario.faults
+  return { ...scenario, requests, passes, faults: { ...scenario.faults, breaks: breaks + 1, drifts: drifts + 1 } }
 }
 
 type Fraction = () => number
