@@ -180,3 +180,29 @@ describe('what a provider was found to have done', () => {
     expect(await said(id)).toMatchObject([{ says, by: 'lookup', why: 'its provider was asked' }])
   })
 })
+
+test('what a call gave when its time was over is on record, and ends the doubt about it', async () => {
+  const [id = 0] = await it.write({})
+  const [begun, go, kept] = [gate(), gate(), gate()]
+  const call = async () => {
+    begun.open()
+    await go.opened
+    return { id: 'esc_1' }
+  }
+  const watched: ReturnType<typeof calls> = {
+    ...calls(),
+    async testify(testimony) {
+      await calls().testify(testimony)
+      kept.open()
+    },
+  }
+  const pass = it.worker({ call, timeout: '5s' }, { calls: watched }).runOnce()
+  await begun.opened
+  await it.clock.advance(5_000)
+  expect(await pass).toMatchObject({ unknown: 1 })
+  go.open()
+  await kept.opened
+  expect(await said(id)).toMatchObject([{ says: 'landed', by: 'holder' }])
+  await it.advance(1_000)
+  expect(await it.reconciler({ call, timeout: '5s' }, calls()).runOnce()).toMatchObject({ landed: 1 })
+})

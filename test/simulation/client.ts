@@ -93,7 +93,7 @@ function asked(
         const node = nodeAt(index)
         node.process.onCrash.push(lost)
         world.arrives(node.process, process.name, () => {
-          const task = newTask(world.overtaken)
+          const task = newTask(world.noted)
           world.task = task
           if (order.misspelt !== undefined) task.refusedWith = malformed
           const received = node.received(order)

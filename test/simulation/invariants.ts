@@ -13,9 +13,11 @@ import {
   judgeSent,
 } from './invariants/answers.js'
 import { judgeAsk, judgeKey } from './invariants/asks.js'
+import { isAtRest, isLeftOver, judgeDead, judgeLeftDead } from './invariants/dead.js'
 import { judgeDoubt, judgeSwept } from './invariants/doubts.js'
 import { isNotLanded, judgeEffect } from './invariants/effects.js'
 import { isOver, isSettled, judgeEnd, judgeHappened } from './invariants/ends.js'
+import { judgeHeardOf, judgeResolved, judgeTold, noteLanded } from './invariants/evidence.js'
 import { judgeFence } from './invariants/fences.js'
 import { keyLives, oncePerLife } from './invariants/lives.js'
 import { judgeAsker, judgeMalformed, judgeSender } from './invariants/misspelt.js'
@@ -92,8 +94,10 @@ export function invariants({
   const asks = oncePerLife(lives, provider.asks)
   /** By downstream key, what was first asked for under it. */
   const subjects = new Map<string, string>()
-  /** Answers whose time was over, and that were buried since, or their keys used anew, in this order. */
-  const overtaken: StoredRecord[] = []
+  /** Answers whose time was over, and that were buried since, or their keys used anew: whoever came before may still send one. */
+  const overtaken: { readonly record: StoredRecord; readonly at: number }[] = []
+  /** By downstream key, since when it is on record that it has landed. */
+  const landed = new Map<string, number>()
   /** What each claim found, by its id. */
   const found = new Map<string, StoredRecord | undefined>()
   let told = 0
@@ -102,7 +106,11 @@ export function invariants({
   /** What was found out while somebody else's code ran: it is thrown where it ends the run. */
   let broken: unknown
 
-  const known = { records: database.records, notLanded: (key: string) => notLanded.get(key) ?? 0 }
+  const known = {
+    records: database.records,
+    notLanded: (key: string) => notLanded.get(key) ?? 0,
+    toldNo: provider.toldNo,
+  }
   const recordOf = ({ tenant, key }: Order): StoredRecord | undefined =>
     database.tables.records.get(`${tenant}\n${key}`)?.committed?.record
   /** Of its generation: one that is used anew may have written its own by now. */
@@ -148,15 +156,18 @@ export function invariants({
       reached()?.record(change)
       lives.note(change)
       kept.note(change)
-      if (isOvertaken(change)) world.overtaken = overtaken.push(change.before)
+      if (isOvertaken(change)) overtaken.push({ record: change.before, at: world.noted++ })
       if (task !== undefined) noteChange(task, change, { now: world.now(), isAdrift: world.isAdrift, found })
     }
     for (const change of takeEffectChanges()) {
       judgeEffect(change, world.now())
+      judgeDead(change, world.now())
+      judgeResolved(change, database.testimonies())
       reached()?.effect(change)
       const key = change.before?.downstreamKey
       if (key !== undefined && isNotLanded(change)) notLanded.set(key, known.notLanded(key) + 1)
     }
+    if (database.tables.testimonies.size > 0) noteLanded(database.testimonies(), landed, () => world.noted++)
     if (database.tables.events.size === 0) return
     for (const { after } of takeEventChanges())
       if (after !== undefined) judgeEvent(after, provider.ledger, database.testimonies())
@@ -169,9 +180,9 @@ export function invariants({
    */
   function recordBehind({ begunAfter }: Task, order: Order, sent: Replied): StoredRecord | undefined {
     const earlier = overtaken.find(
-      (record, index) => isNamed(record, order) && holds(record, sent) && (!sent.isReplay || index >= begunAfter),
+      ({ record, at }) => isNamed(record, order) && holds(record, sent) && (!sent.isReplay || at >= begunAfter),
     )
-    return earlier ?? recordOf(order)
+    return earlier?.record ?? recordOf(order)
   }
 
   function judgeReply(task: Task, order: Order, sent: Replied, record: StoredRecord | undefined, name: string): void {
@@ -192,8 +203,8 @@ export function invariants({
     memory() {
       const asked = provider.asks.map(({ service, key, subject }) => [service.name, key, subject])
       const claims = [...found].map(([id, record]) => [id, record?.state, record?.fence])
-      const gone = overtaken.map(({ scope, key, generation }) => [scope, key, generation])
-      return JSON.stringify([asked.sort(), [...notLanded], claims.sort(), gone, kept, lives, away])
+      const gone = overtaken.map(({ record, at }) => [record.scope, record.key, record.generation, at])
+      return JSON.stringify([asked.sort(), [...notLanded], claims.sort(), gone, [...landed], kept, lives, away])
     },
     step() {
       if (broken !== undefined) throw broken
@@ -203,6 +214,7 @@ export function invariants({
         judgeAsker(world.task, one)
         judgeKey(one, subjects)
         judgeAsk(one, earlier, known)
+        if (earlier > 0) judgeTold(one, world.task, landed)
       }
       for (const { one, earlier } of acts.next()) judgeAct(one, earlier === 0, database.effects)
       for (; told < heard.length; told++) {
@@ -227,11 +239,15 @@ export function invariants({
       return lives.of(name) * 1_000 + (record?.generation ?? 0) + (isAnew ? 1 : 0)
     },
     acknowledged: (act) => meanwhile(() => judgeAcknowledged(database, act)),
-    leftToPeople: (key) => meanwhile(() => judgeLeft(key, database.testimonies())),
+    leftToPeople: (key) =>
+      meanwhile(() => {
+        judgeLeft(key, database.testimonies())
+        judgeHeardOf(key, provider.toldLanded)
+      }),
     isSettled() {
       for (const record of database.records()) if (!isSettled(record, world.now())) return false
-      for (const { state } of database.effects()) if (state !== 'done' && state !== 'dead') return false
-      return true
+      const effects = database.effects()
+      return effects.every((effect) => isAtRest(effect, effects))
     },
     waiting() {
       const apartMs = Math.max(...world.processes.map(({ wallOffsetMs }) => world.databaseJumpMs - wallOffsetMs))
@@ -255,6 +271,8 @@ export function invariants({
     },
     end() {
       const ledger = acts.ofThisLife()
+      const effects = database.effects()
+      for (const effect of effects) judgeLeftDead(effect, ledger)
       const hasRow = (table: string, id: string) => database.rows(table).some((row) => row.id === id)
       const recordNamed = (name: string) => database.tables.records.get(name.replace('/', '\n'))?.committed?.record
       for (const { service, subject } of ledger) judgeHappened({ what: service, subject }, recordNamed)
@@ -263,7 +281,11 @@ export function invariants({
           judgeHappened({ what: row.table, subject: row.id }, recordNamed)
       for (const record of database.records()) {
         judgeSender(record, requests)
-        judgeEnd(record.operation as Program, record, { ledger, hasRow })
+        judgeEnd(record.operation as Program, record, {
+          ledger,
+          hasRow,
+          isLeftOver: (subject) => isLeftOver(subject, effects),
+        })
       }
       for (const { id } of provider.ledger) {
         const times = database.rows('events').filter((row) => row.id.startsWith(`${id} at `)).length

@@ -9,6 +9,7 @@ import { effectsOf, type OnFailure, type Order, type Program } from './applicati
 import type { SimulatedDatabase } from './database/database.js'
 import { type SimulatedStore, simulatedStore } from './database/simulated-store.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
+import { startLoops } from './loops.js'
 import { misspelt } from './misspelt.js'
 import { type Mounted, mounted } from './programs.js'
 import type { Act, Provider } from './provider.js'
@@ -25,6 +26,8 @@ export interface SimulatedNode {
   readonly settle: SimulatedStore['settle']
   /** Made when they are first asked for: most schedules need few of them. */
   readonly worker: (name: WorkerName) => Service | undefined
+  /** From now on these work by themselves. */
+  readonly startLoops: (names: readonly WorkerName[]) => void
   readonly webhooks: (service: string) => Inbox
   /** The order as it arrives now: one without a key has the key that the door is about to mint. */
   received(order: Order): Order
@@ -95,6 +98,11 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
     process,
     hapax,
     settle: store.settle,
+    startLoops(names) {
+      for (const program of programs) routeOf(program)
+      hapax.on('worker_failed', () => around.reached()?.note('a worker whose pass failed, and that goes on'))
+      startLoops(names, { world, process, hapax })
+    },
     worker(name) {
       if (workers.size === 0) for (const program of programs) routeOf(program)
       if (!workers.has(name)) workers.set(name, servicesOf(hapax, alone.get(name) ?? nobody)[name])

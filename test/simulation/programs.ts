@@ -12,12 +12,13 @@ import {
   type Surroundings,
   secondOf,
   services,
+  shippingOf,
   subjectOf,
   timeout,
   timeoutMs,
 } from './application.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
-import { Declined } from './provider.js'
+import { Declined } from './moods.js'
 import type { Reached } from './reached.js'
 
 /** A request as the routes know it. */
@@ -114,8 +115,9 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
       const subject = subjectOf(order, work.generation)
       const made = await work
         .call('transferred', {
-          run: ({ key }) => provider.act(process, { service: services.transfer, key, subject, timeoutMs }),
-          lookup: ({ key }) => provider.find(process, { service: services.transfer, key }),
+          run: ({ key }) =>
+            provider.act(process, { service: services.transfer, key, subject, timeoutMs, mood: order.mood }),
+          lookup: ({ key }) => provider.find(process, { service: services.transfer, key, mood: order.mood }),
           readLag: '2s',
           timeout,
         })
@@ -159,7 +161,7 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
       work.commit(async ({ tx, effect }) => {
         const subject = subjectOf(order, work.generation)
         await tx.insert('sales', subject)
-        effect('shipment.book', { subject, item: order.item })
+        effect(shippingOf(order), { subject, item: order.item, mood: order.mood })
         if (isDeclined(order)) return declined(order, subject)
         return failed(order, work) ?? created(order, { sale: subject })
       }),

@@ -1,6 +1,7 @@
 import { type WorkerName, workerNames } from '../../src/workers/services.js'
 import { type Failure, type Order, type Program, programs } from './application.js'
 import { misspellings } from './misspelt.js'
+import { type Mood, moods, triedMs } from './moods.js'
 import { rarely } from './rarities.js'
 import type { Schedule } from './running.js'
 import type { Scenario } from './scenario.js'
@@ -26,8 +27,51 @@ export function scenarioOf(seed: number): Scenario {
     flavour < 0.35
       ? recovering(fraction, flavour < 0.06 ? { isHushedUp: true } : {})
       : various(fraction, flavour < 0.55 ? 'large' : 'small')
-  // By draws of its own: what is rare changes no other scenario.
-  return rarely(usual, seeded(seed ^ 0x0dd5))
+  // By draws of their own: what is rare changes no other scenario.
+  const drawn = rarely(usual, seeded(seed ^ 0x0dd5))
+  return looping(moody(drawn, seeded(seed ^ 0x3005)), seeded(seed ^ 0x100b))
+}
+
+/** In a few, workers work by themselves, which takes as long as a hundred others: where it lasts for minutes, and no longer. */
+function looping(scenario: Scenario, fraction: Fraction): Scenario {
+  if (fraction() >= 0.005) return scenario
+  const { requests, deliveriesAfterMs = 0, operatorsAfterMs = 0, pauses = [] } = scenario
+  const longestMs = Math.max(deliveriesAfterMs, operatorsAfterMs, ...requests.map(({ afterMs = 0 }) => afterMs))
+  if (longestMs > 61_000 || pauses.length > 0) return scenario
+  const forMs = 5_000 + Math.floor(fraction() * 40_000)
+  return { ...scenario, passes: [], loops: { workers: workerNames, forMs } }
+}
+
+/** Of whom a handler asks for a transfer only the lookup has any. What shows only in a doubt is drawn more often. */
+const moodsOf: Partial<Readonly<Record<Program, readonly Mood[]>>> = {
+  sales: [...moods, 'cannot say', 'cannot say', 'cannot be asked', 'cannot be asked'],
+  transfers: ['cannot say', 'denies'],
+}
+
+/** Sometimes whoever ships what the first one ordered, or is asked for its transfer, has a mood. */
+function moody(scenario: Scenario, fraction: Fraction): Scenario {
+  if (fraction() >= 0.25) return scenario
+  const draw = fraction()
+  const moodOf = (program: Program): Mood | undefined => {
+    const all = moodsOf[program] ?? []
+    return all[Math.floor(draw * all.length)]
+  }
+  const key = scenario.requests[0]?.order.key
+  const requests = scenario.requests.map((asking) => {
+    const mood = asking.order.key === key ? moodOf(asking.program) : undefined
+    return mood === undefined ? asking : { ...asking, order: { ...asking.order, mood } }
+  })
+  if (requests.every(({ order }) => order.mood === undefined)) return scenario
+  // Who carries it out comes, and who asks about it: without them it would seldom be met in its mood.
+  const afterMs = Math.floor(fraction() * 45_000)
+  const passes = [
+    ...(scenario.passes ?? []),
+    { worker: 'effects' as const, node: 0, afterMs: 1 },
+    ...(fraction() < 0.1 ? [{ worker: 'effects' as const, node: 1, afterMs: triedMs }] : []),
+    { worker: 'effectReconciler' as const, node: 0, afterMs },
+  ]
+  const { breaks = 0, drifts = 0 } = scenario.faults
+  return { ...scenario, requests, passes, faults: { ...scenario.faults, breaks: breaks + 1, drifts: drifts + 1 } }
 }
 
 type Fraction = () => number

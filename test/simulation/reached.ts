@@ -3,6 +3,7 @@ import type { StoredRecord } from '../../src/engine/record.js'
 import { abandoned, leaseOver } from '../../src/engine/transitions.js'
 import type { Unfinished } from './database/database.js'
 import type { Change } from './invariants/row-changes.js'
+import { Declined } from './moods.js'
 
 /**
  * What schedules have to come by while something can still go wrong: a search that never does shows nothing. A case names what
@@ -32,11 +33,17 @@ export const features = [
   'a record with open effects that met the reaper',
   'half-done work that met the reaper',
   'work that nobody came back for',
+  'a worker whose pass failed, and that goes on',
   'an effect that was claimed',
   'an effect that was claimed again',
   'an effect that was done',
   'an effect in doubt',
   'an effect whose doubt was ended',
+  'an effect that failed, and is tried again',
+  'an effect that was declined',
+  'an effect that was tried for too long',
+  'an effect whose provider could not say yet',
+  'an effect in doubt that was left to an operator',
 ] as const
 
 export type Feature = (typeof features)[number]
@@ -77,9 +84,21 @@ export class Reached {
     if (after?.state === 'leased')
       this.note(after.started > 1 ? 'an effect that was claimed again' : 'an effect that was claimed')
     if (after?.state === 'done') this.note('an effect that was done')
-    if (after?.state === 'unknown') this.note('an effect in doubt')
+    if (after?.state === 'unknown') this.#effectDoubt(after)
+    if (before?.state === 'leased' && after?.state === 'ready' && after.finished > before.finished)
+      this.note('an effect that failed, and is tried again')
+    if (after?.state === 'dead')
+      this.note(
+        after.errorCode === Declined.name ? 'an effect that was declined' : 'an effect that was tried for too long',
+      )
     if (before?.state === 'unknown' && after !== undefined && after.state !== 'unknown')
       this.note('an effect whose doubt was ended')
+  }
+
+  #effectDoubt({ looks, reconcileAfter }: StoredEffect): void {
+    this.note('an effect in doubt')
+    if (looks > 0) this.note('an effect whose provider could not say yet')
+    if (reconcileAfter === undefined) this.note('an effect in doubt that was left to an operator')
   }
 
   #doubt(before: StoredRecord | undefined, { errorCode, reconcileAfter }: StoredRecord): void {

@@ -5,6 +5,7 @@ import { missingMs, promised } from './application.js'
 import { client, type Surroundings } from './client.js'
 import { passMs } from './invariants/patience.js'
 import type { Simulation } from './scenario.js'
+import { newProcess } from './world/process.js'
 
 /**
  * After so many rounds whatever is still open goes in circles. Each thing that waits has a bound of its own, of minutes: with the
@@ -12,18 +13,27 @@ import type { Simulation } from './scenario.js'
  */
 const mostRounds = 40
 
+/** So much of the time between two rounds is gone through by those who work by themselves: each of them makes a pass. */
+const seenMs = 5_000
+
 /**
  * What happens when all that was on the way has arrived: nothing goes wrong any more, workers do their work, an operator
  * answers what is left to people, and clients ask once more. What nobody has come back for is over after its retention. Called whenever the world is idle; `false` when all is over.
  */
 export function recovery(simulation: Simulation, around: Surroundings): () => boolean {
   const { world, database, provider, checks, node } = simulation
+  const outside = world.add(newProcess('the time that passes'))
   let round = 0
   let isAskedAgain = false
   let isEnded = false
 
+  const loops = simulation.scenario.loops?.workers ?? []
+
   async function work(): Promise<void> {
-    for (const name of workerNames) if (isNeeded(name)) await node(0).worker(name)?.runOnce().catch(nothing)
+    // One that has crashed is started anew, and its workers work by themselves.
+    if (loops.length > 0) node(0)
+    for (const name of workerNames)
+      if (isNeeded(name) && !loops.includes(name)) await node(0).worker(name)?.runOnce().catch(nothing)
     for (const key of [...keysOf(database)]) await toldByOperator(key)
   }
 
@@ -78,6 +88,12 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
     }
   }
 
+  /** For whoever works by himself the end of it is as it is: the rest is only time. */
+  function passesFor(ms: number): void {
+    world.pass(ms - seenMs)
+    world.clockOf(outside).after(seenMs, nothing)
+  }
+
   return () => {
     if (round === 0) world.calm()
     round++
@@ -87,7 +103,9 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
     }
     if (!checks.isSettled()) {
       checks.waiting()
-      world.pass(round < 20 ? passMs : 3_600_000)
+      const ms = round < 20 ? passMs : 3_600_000
+      if (loops.length === 0) world.pass(ms)
+      else passesFor(ms)
       void work()
       return true
     }

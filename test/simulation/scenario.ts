@@ -41,6 +41,8 @@ export interface Scenario {
   readonly concurrency?: 'reject' | 'wait'
   /** What a failure means to programs that leave their calls to the engine. Default: their clients try again. */
   readonly onFailure?: OnFailure
+  /** Workers that work by themselves at each node, at the intervals of the product, and the time that they have for it. */
+  readonly loops?: { readonly workers: readonly WorkerName[]; readonly forMs: number }
   readonly faults: Budget
 }
 

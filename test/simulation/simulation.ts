@@ -36,18 +36,21 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     chooser,
     faults,
     remembers: memory === 'remembers',
+    // Whoever works by himself looks every second.
+    ...(scenario.loops !== undefined && { mostSteps: 100_000 }),
     tellsAll: trace === 'to the end',
     writes: () => durable.writes,
     onStep: () => checks.step(),
     onIdle: () => {
       isRecovering = true
-      world.task = newTask(world.overtaken)
+      world.task = newTask(world.noted)
       return recover()
     },
   })
   const provider = new Provider(world)
-  const { requests, lanes, concurrency = 'reject', onFailure } = scenario
-  const work = lanes === undefined && concurrency === 'reject' ? 'own' : 'shared'
+  const { requests, lanes, concurrency = 'reject', onFailure, loops } = scenario
+  // A worker that is nudged goes on where whoever nudged it is.
+  const work = lanes === undefined && concurrency === 'reject' && loops === undefined ? 'own' : 'shared'
   const reached = new Reached()
   if (isLarge(requests)) reached.note('five requests or more, of several tenants, at several nodes')
   const noted = () => (isRecovering ? undefined : reached)
@@ -74,6 +77,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     const programsOf = { programs, concurrency, onFailure }
     const started = startNode(name, { world, database, provider, lanes, ...programsOf, reached: noted })
     nodes.set(index, started)
+    if (loops !== undefined) sometime(`the workers of ${name} begin`, () => started.startLoops(loops.workers))
     return started
   }
 
@@ -83,7 +87,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
   /** Something that begins at some time, and that nobody waits for. */
   function sometime(words: string, begin: () => unknown, afterMs = 0): void {
     const happen = () => {
-      world.task = newTask(world.overtaken)
+      world.task = newTask(world.noted)
       begin()
     }
     const ask = () => world.send({ process: outside, port: 'agenda', words: () => words, happen })
@@ -138,6 +142,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     const pass = () => begins(index, worker, make)
     sometime(`the ${worker} of node ${index + 1} makes a pass`, pass, afterMs)
   }
+  if (loops !== undefined) world.clockOf(outside).after(loops.forMs, () => {})
   const looks = operator({ scenario, database, provider })
   for (let count = 0; count < (scenario.operators ?? 0); count++)
     sometime('an operator looks', () => begins(0, 'look', looks), scenario.operatorsAfterMs)

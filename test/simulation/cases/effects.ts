@@ -1,4 +1,5 @@
-import { type Case, hour, pass, request, soon } from './case.js'
+import type { Mood } from '../moods.js'
+import { type Case, hour, order, pass, request, soon } from './case.js'
 
 /** Others sweep an effect, find out that it has not landed, and carry it out, just before whoever was stopped goes on. */
 const takingOver = (afterMs: number) => [
@@ -6,6 +7,9 @@ const takingOver = (afterMs: number) => [
   pass('effectReconciler', afterMs + 13_000, 2),
   pass('effects', afterMs + 14_000, 2),
 ]
+
+/** Whoever ships it meets it so. */
+const inMood = (mood: Mood) => ({ ...request('sales'), order: { ...order, mood } })
 
 /** Effects, their workers and their reconciler. */
 export const effects: readonly Case[] = [
@@ -94,5 +98,66 @@ export const effects: readonly Case[] = [
       faults: { crashes: 2 },
     },
     reaches: ['an effect that was claimed again'],
+  },
+  {
+    name: 'an effect that is declined against another worker, and one behind it, one crash',
+    scenario: {
+      requests: [inMood('declines'), { ...request('sales', 0, 2), order: { ...order, key: 'k3' } }],
+      passes: [soon('effects', 0), pass('effects', 45_000), pass('effectReconciler', 60_000)],
+      faults: { crashes: 1 },
+    },
+    reaches: ['an effect that was declined', 'an effect in doubt'],
+  },
+  {
+    name: 'an effect whose provider is busy for a while, and one behind it, one broken line',
+    scenario: {
+      requests: [inMood('is busy'), { ...request('sales', 0, 2), order: { ...order, key: 'k3' } }],
+      passes: [soon('effects', 0), pass('effects', 45_000)],
+      faults: { breaks: 1 },
+    },
+    reaches: ['an effect that failed, and is tried again', 'an effect that was done', 'an effect in doubt'],
+  },
+  {
+    name: 'an effect whose provider is always busy, one broken line',
+    scenario: {
+      requests: [inMood('is closed')],
+      passes: [soon('effects'), pass('effects', 45_000), pass('effects', 6 * 60_000, 2)],
+      faults: { breaks: 1 },
+    },
+    reaches: ['an effect that failed, and is tried again', 'an effect that was tried for too long'],
+  },
+  {
+    name: 'an effect that ends whoever carries it out, one broken line',
+    scenario: { requests: [inMood('ends who asks')], passes: [soon('effects')], faults: { breaks: 1 } },
+    reaches: ['an effect that was claimed'],
+  },
+  {
+    name: 'an effect whose provider cannot say for a while what became of it, one broken line',
+    scenario: {
+      requests: [inMood('cannot say')],
+      passes: [soon('effects'), pass('effectReconciler', 13_000), pass('effectReconciler', 45_000)],
+      faults: { breaks: 1 },
+    },
+    reaches: ['an effect whose provider could not say yet', 'an effect whose doubt was ended'],
+  },
+  {
+    name: 'an effect whose reply is late, and about which nobody can be asked, against its reconciler',
+    scenario: {
+      requests: [inMood('cannot be asked')],
+      passes: [soon('effects'), pass('effectReconciler', 13_000), pass('effectReconciler', 45_000)],
+      faults: { lateness: 1 },
+    },
+    reaches: ['an effect in doubt that was left to an operator', 'an effect whose doubt was ended'],
+  },
+  {
+    name: 'an effect whose provider denies for a while what he tells of later, against its reconciler and another worker',
+    scenario: {
+      requests: [inMood('denies')],
+      passes: [soon('effects'), pass('effectReconciler', 13_000), pass('effects', 45_000, 2)],
+      deliveries: 1,
+      deliveriesAfterMs: 30_000,
+      faults: { breaks: 1 },
+    },
+    reaches: ['an effect in doubt', 'an effect whose doubt was ended', 'an effect that was claimed again'],
   },
 ]

@@ -13,6 +13,8 @@ const failing = (program: Program, fails: Failure, node = 0, afterMs?: number) =
   order: { ...order, fails },
 })
 
+const denied = { ...request('transfers'), order: { ...order, mood: 'denies' as const } }
+
 /** Requests that were interrupted, or are slow, and all who come to their help. */
 export const interrupted: readonly Case[] = [
   {
@@ -310,5 +312,34 @@ export const interrupted: readonly Case[] = [
       faults: { crashes: 1 },
     },
     reaches: ['a key that was claimed again', 'a replay'],
+  },
+  {
+    name: 'a call whose reply is late, and about which nobody can be asked, against its reconciler',
+    scenario: {
+      requests: [request('letters')],
+      passes: [pass('reconciler', 13_000)],
+      faults: { lateness: 1 },
+    },
+    reaches: ['a doubt that was left to an operator'],
+  },
+  {
+    name: 'a call whose provider denies for a while what he tells of later, against its reconciler and a retry',
+    scenario: {
+      requests: [denied, { ...denied, nodes: [2], afterMs: 60_000 }],
+      passes: [pass('reconciler', 20_000)],
+      deliveries: 1,
+      deliveriesAfterMs: 30_000,
+      faults: { breaks: 1 },
+    },
+    reaches: ['a doubt that the reconciler ended', 'a call that had not landed', 'a replay'],
+  },
+  {
+    name: 'a call whose reply is lost against a reconciler that works by itself, two broken lines',
+    scenario: {
+      requests: [request('transfers')],
+      loops: { workers: ['reconciler'], forMs: 15_000 },
+      faults: { breaks: 2 },
+    },
+    reaches: ['a worker whose pass failed, and that goes on', 'a doubt that the reconciler ended'],
   },
 ]

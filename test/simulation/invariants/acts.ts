@@ -2,9 +2,9 @@ import { isFinal, type StoredEffect } from '../../../src/engine/effect-store.js'
 import type { Act } from '../provider.js'
 import { demand } from '../violation.js'
 
-/** Whatever a provider is asked for happens once per request, whether it honours keys or not. */
+/** Whatever a provider is asked for happens once per request, whether it honours keys or not, unless he denies what he has done. */
 export function judgeAct(act: Act, isFirst: boolean, effects: () => Iterable<StoredEffect>): void {
-  demand(isFirst, () => `a second ${act.service} for ${act.subject}`)
+  demand(isFirst || act.isDenied === true, () => `a second ${act.service} for ${act.subject}`)
   judgeOrder(act, effects)
 }
 

@@ -8,6 +8,8 @@ export interface Known {
   readonly records: () => readonly StoredRecord[]
   /** How often it was found out of the effect with this downstream key that it had not landed. */
   readonly notLanded: (downstreamKey: string) => number
+  /** How often somebody was told of it that nothing had happened. */
+  readonly toldNo: ReadonlyMap<string, number>
 }
 
 /** One downstream key stands for one thing that one subject wants: under another's it would be given what is not its own. `'none'` is no key. */
@@ -26,6 +28,6 @@ export function judgeAsk({ service, key, subject }: Ask, earlier: number, known:
     .records()
     .find((one) => subjectOf({ tenant: one.scope, key: one.key }, one.generation) === subject)
   const said = record?.evidence.filter(({ says }) => says === 'not_landed').length ?? 0
-  const found = said + known.notLanded(key)
+  const found = said + known.notLanded(key) + (known.toldNo.get(key) ?? 0)
   demand(earlier <= found, () => `a second ${service.name} for ${subject} was asked for blindly`)
 }

@@ -18,18 +18,24 @@ export interface World {
   readonly ledger: readonly Act[]
   /** Whether this row has committed. */
   hasRow(table: string, id: string): boolean
+  /** Whether its effects are left to people, or wait behind what is. */
+  isLeftOver(subject: string): boolean
 }
 
 /** At the end everything that was answered has happened, once. */
-export function judgeEnd(program: Program, record: StoredRecord, { ledger, hasRow }: World): void {
+export function judgeEnd(program: Program, record: StoredRecord, { ledger, hasRow, isLeftOver }: World): void {
   const subject = subjectOf({ tenant: record.scope, key: record.key }, record.generation)
   const { acts, rows } = results[program]
   const times = (service: string) => timesOf(ledger, service, subject)
+  const isDenied = ledger.some((act) => act.subject === subject && act.isDenied === true)
   // Of what nobody knows nothing is demanded, nor of what nobody remembers.
-  if (record.answer?.kind !== 'kept' || record.answer.status !== 201) return
+  if (record.answer?.kind !== 'kept' || record.answer.status !== 201 || isLeftOver(subject)) return
   for (const service of acts) {
     const count = times(service)
-    demand(count === 1, () => `${subject} was answered, and there are ${count} of ${service}`)
+    demand(
+      count === 1 || (isDenied && count > 1),
+      () => `${subject} was answered, and there are ${count} of ${service}`,
+    )
   }
   if (saysFee(record.answer.body)) judgeFee(subject, ledger)
   for (const table of rows)

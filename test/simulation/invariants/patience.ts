@@ -68,7 +68,7 @@ function lookedAtMs(looks: number, apartMs: number): number {
 }
 
 /** At most a second after the first time, and twice as long after each further one, up to an hour. */
-function pauseMs(times: number): number {
+export function pauseMs(times: number): number {
   return Math.min(3_600_000, 1_000 * 2 ** Math.max(0, times - 1))
 }
 

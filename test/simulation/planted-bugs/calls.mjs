@@ -360,4 +360,36 @@ export const callBugs = [
     caughtBy: { case: 'a handler that may run again, and whose client never comes back, one crash' },
     says: /past its retention, and nobody is told/,
   },
+  {
+    bug: 'what a call gave too late is dropped',
+    patch: {
+      file: 'src/engine/late-results.ts',
+      from: 'if (value !== undefined) keepResult(ground, open, value)',
+      to: 'void value',
+    },
+    caughtBy: { case: 'a call whose reply is late, and about which nobody can be asked, against its reconciler' },
+    says: /left to people, although node \d has heard that it landed/,
+  },
+  {
+    bug: 'a call is made again that was told to have landed',
+    patch: {
+      file: 'src/engine/calling.ts',
+      from: 'record.attempt > 1 ?',
+      to: 'record.attempt > 100 ?',
+    },
+    caughtBy: {
+      case: 'a call whose provider denies for a while what he tells of later, against its reconciler and a retry',
+    },
+    says: /asked for when it was on record that it has landed/,
+  },
+  {
+    bug: 'a worker ends for good when a pass fails',
+    patch: {
+      file: 'src/workers/service.ts',
+      from: 'return pauseAfter(error)',
+      to: 'void pauseAfter(error); return undefined',
+    },
+    caughtBy: { case: 'a call whose reply is lost against a reconciler that works by itself, two broken lines' },
+    says: /stuck/,
+  },
 ]

@@ -196,4 +196,76 @@ export const effectBugs = [
     },
     says: /a second shipment/,
   },
+  {
+    bug: 'an effect that fails is tried for ever',
+    patch: {
+      file: 'src/effects/deciding.ts',
+      from: 'const isOver = attempt >= kind.attempts || age.sinceCreatedMs + dueInMs > kind.withinMs',
+      to: 'const isOver = false as boolean',
+    },
+    caughtBy: {
+      case: 'an effect whose provider is always busy, one broken line',
+    },
+    says: /stuck|goes in circles/,
+  },
+  {
+    bug: 'an effect that was declined is tried again',
+    patch: {
+      file: 'src/effects/deciding.ts',
+      from: "if (failure.of === 'answered') return { kind: 'dead', errorCode }",
+      to: "if (failure.of === 'answered') failure = { of: 'not_sent', errorCode }",
+    },
+    caughtBy: {
+      case: 'an effect that is declined against another worker, and one behind it, one crash',
+    },
+    says: /effect 1 was declined, and is ready/,
+  },
+  {
+    bug: 'an effect that ends its workers is carried out for ever',
+    patch: {
+      file: 'src/effects/deciding.ts',
+      from: 'return unsettled(effect) >= (',
+      to: 'return effect.id < 0 && unsettled(effect) >= (',
+    },
+    caughtBy: {
+      case: 'an effect that ends whoever carries it out, one broken line',
+    },
+    says: /stuck/,
+  },
+  {
+    bug: 'what an effect gave too late is dropped',
+    patch: {
+      file: 'src/effects/late.ts',
+      from: 'const written = insisted(held, said)',
+      to: 'const written = Promise.resolve()',
+    },
+    caughtBy: {
+      case: 'an effect whose reply is late, and about which nobody can be asked, against its reconciler',
+    },
+    says: /left to people, although node \d has heard that it landed/,
+  },
+  {
+    bug: 'what a lookup says of an effect is acted on before it is on record',
+    patch: {
+      file: 'src/effects/reconciler.ts',
+      from: 'await keep(effect, evidence)',
+      to: 'void keep(effect, evidence)',
+    },
+    caughtBy: {
+      case: 'an effect whose reply is lost against its reconciler',
+    },
+    says: /nobody has said so on record/,
+  },
+  {
+    bug: 'an effect is called again that was told to have landed',
+    patch: {
+      file: 'src/effects/carrying.ts',
+      from: 'return isAsked ? unlessLanded(',
+      to: 'return isAsked && effect.id < 0 ? unlessLanded(',
+    },
+    caughtBy: {
+      case: 'an effect whose provider denies for a while what he tells of later, against its reconciler and another worker',
+    },
+    says: /asked for when it was on record that it has landed/,
+  },
 ]

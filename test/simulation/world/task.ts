@@ -3,7 +3,7 @@
  * whether it was refused.
  */
 export interface Task {
-  /** How many answers had given way when it began. */
+  /** How much the judges had noted when it began: answers that gave way, and that something has landed. */
   readonly begunAfter: number
   /** Rows that it has changed for good. */
   writes: number

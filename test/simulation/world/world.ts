@@ -65,8 +65,8 @@ export class World implements Ports {
   steps = 0
   /** Rows that have been changed for good by what happened here. */
   writes = 0
-  /** Answers that have been buried, or whose keys were used anew: whoever came before may still send one of them. */
-  overtaken = 0
+  /** How much the judges have noted that is judged by whether it was there when somebody began. */
+  noted = 0
   /** On whose behalf everything runs until the next step: what follows from a call is done for whoever made it. */
   task: Task | undefined
   /** Whether nothing has gone wrong so far but lines and statements, however slow they are: everybody is there, and hears of it. */
@@ -243,6 +243,7 @@ export class World implements Ports {
   /** Ends a process: nothing that it asked for is told to it, and its timers are gone. */
   crash(process: Process): void {
     process.isAlive = false
+    this.isTimely = false
     this.#pending = this.#pending.filter(({ call }) => call.process !== process)
     this.#timers.drop(process)
     for (const notice of process.onCrash.splice(0)) notice()

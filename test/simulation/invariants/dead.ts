@@ -1,0 +1,49 @@
+import { isFinal, type StoredEffect } from '../../../src/engine/effect-store.js'
+import type { Shipped } from '../application.js'
+import { Declined, triedMs } from '../moods.js'
+import type { Act } from '../provider.js'
+import { demand } from '../violation.js'
+import { pauseMs } from './patience.js'
+import type { Change } from './row-changes.js'
+
+/** For so long an effect is tried of which the application says nothing else. */
+const usuallyMs = 3 * 24 * 3_600_000
+
+/** What is declined is left to people at once, anything else when its time is over; and nobody here takes it up again. */
+export function judgeDead({ before, after }: Change<StoredEffect>, now: number): void {
+  const name = `effect ${before?.id}`
+  demand(before?.state !== 'dead', () => `${name} was left to people, and was taken up again`)
+  const isDeclined = after?.errorCode === Declined.name
+  if (isDeclined) demand(after.state === 'dead', () => `${name} was declined, and is ${after.state}`)
+  // One that has ended its workers is left at once, too.
+  if (after?.state !== 'dead' || isDeclined || after.errorCode === 'poison') return
+  const triedForMs = now - after.createdAt + pauseMs(after.finished)
+  const isOver = triedForMs >= (after.kind === 'shipment.urge' ? triedMs : usuallyMs)
+  demand(isOver, () => `${name} was left to people too early, as ${after.errorCode}`)
+}
+
+/** At the end what is left to people has not happened, unless they can see that it has. */
+export function judgeLeftDead({ id, state, downstreamKey, result }: StoredEffect, ledger: readonly Act[]): void {
+  if (state !== 'dead' || result !== undefined) return
+  const isDone = ledger.some(({ key }) => key === downstreamKey)
+  demand(!isDone, () => `effect ${id} was left to people, and has landed`)
+}
+
+/** Whether nothing more will happen to it by itself: behind one of its order that is left to people it waits for them, too. */
+export function isAtRest(effect: StoredEffect, all: readonly StoredEffect[]): boolean {
+  return isFinal(effect.state) || effect.state === 'dead' || isBehindDead(effect, all)
+}
+
+export function isBehindDead({ scope, order, id }: StoredEffect, all: readonly StoredEffect[]): boolean {
+  if (order === undefined) return false
+  return all.some((one) => one.state === 'dead' && one.id < id && one.scope === scope && one.order === order)
+}
+
+/** Whether what this request asked for is left to people, or waits behind what is. */
+export function isLeftOver(subject: string, all: readonly StoredEffect[]): boolean {
+  return all.some((effect) => subjectIn(effect) === subject && !isFinal(effect.state))
+}
+
+function subjectIn({ payload }: StoredEffect): string {
+  return (JSON.parse(Buffer.from(payload).toString()) as Shipped).subject
+}
