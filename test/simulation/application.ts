@@ -1,8 +1,5 @@
-import { effects } from '../../src/effects/effects.js'
-import type { EffectAbout, EffectCall, EffectDefinition, Effects } from '../../src/engine/effect-definition.js'
-import type { SimulatedTx } from './database/simulated-tx.js'
 import type { Misspelling } from './misspelt.js'
-import { type Mood, meaningOf, tried } from './moods.js'
+import type { Mood } from './moods.js'
 import type { Provider, Service } from './provider.js'
 import type { Process } from './world/process.js'
 
@@ -102,43 +99,4 @@ export function isStoredFailure(body: string): boolean {
 export interface Surroundings {
   readonly process: Process
   readonly provider: Provider
-}
-
-export function effectsOf({ process, provider }: Surroundings): Effects<unknown, SimulatedTx> {
-  const act = (service: Service, { payload, key }: EffectCall<Shipped>) =>
-    provider.act(process, { service, key, subject: payload.subject, timeoutMs, mood: payload.mood })
-  const shipping: EffectDefinition<Shipped, { readonly id: string }, SimulatedTx> = {
-    call: (call: EffectCall<Shipped>) => act(services.shipment, call),
-    apply: (tx: SimulatedTx, _: unknown, { payload }: EffectAbout<Shipped>) => tx.insert('shipped', payload.subject),
-    orderBy: ({ item }: Shipped) => item,
-    timeout,
-  }
-  const lookup = ({ key, payload: { mood } }: EffectAbout<Shipped>) =>
-    provider.find(process, { service: services.shipment, key, mood })
-  return effects<Payloads, Results, SimulatedTx>({
-    'receipt.send': {
-      call: (call: EffectCall<Shipped>) => act(services.receipt, call),
-      honoursKeyFor: '24h',
-      timeout,
-    },
-    'shipment.book': { ...shipping, lookup, readLag: '2s' },
-    'shipment.urge': { ...shipping, lookup, readLag: '2s', classify: meaningOf, retry: { within: tried } },
-    'shipment.mail': shipping,
-  })
-}
-
-/** Who ships something is asked in one of these ways: as he always is, or as one who does not always do it, or who cannot be asked. */
-export function shippingOf({ mood }: Order): Exclude<keyof Payloads, 'receipt.send'> {
-  if (mood === undefined) return 'shipment.book'
-  return mood === 'cannot be asked' ? 'shipment.mail' : 'shipment.urge'
-}
-
-type Payloads = Readonly<Record<'receipt.send' | 'shipment.book' | 'shipment.urge' | 'shipment.mail', Shipped>>
-type Results = Readonly<Record<keyof Payloads, { readonly id: string }>>
-
-/** What an effect is given, as it stands in its row. */
-export interface Shipped {
-  readonly subject: string
-  readonly item?: string
-  readonly mood?: Mood
 }

@@ -5,10 +5,11 @@ import { type Inbox, inbox } from '../../src/inbox/inbox.js'
 import { defaults } from '../../src/kernel/limits.js'
 import type { Service } from '../../src/workers/service.js'
 import { type ServicesOptions, servicesOf, type WorkerName, workerNames } from '../../src/workers/services.js'
-import { effectsOf, type OnFailure, type Order, type Program } from './application.js'
+import type { OnFailure, Order, Program } from './application.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { type SimulatedStore, simulatedStore } from './database/simulated-store.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
+import { type EffectKindName, effectsOf } from './effect-kinds.js'
 import { startLoops } from './loops.js'
 import { misspelt } from './misspelt.js'
 import { type Mounted, mounted } from './programs.js'
@@ -40,6 +41,8 @@ export interface Surroundings {
   readonly provider: Provider
   /** Those that anybody asks for: only who knows an operation can go on with it. */
   readonly programs: readonly Program[]
+  /** Those that they may ask for. */
+  readonly kinds: ReadonlySet<EffectKindName>
   /** What a duplicate gets while the first still runs: nothing yet, or that one's answer. */
   readonly concurrency: 'reject' | 'wait'
   /** What a failure means to programs that leave their calls to the engine; `undefined`: their clients try again. */
@@ -51,7 +54,7 @@ export interface Surroundings {
 }
 
 export function startNode(name: string, around: Surroundings): SimulatedNode {
-  const { world, database, provider, programs, lanes, concurrency, onFailure } = around
+  const { world, database, provider, programs, kinds, lanes, concurrency, onFailure } = around
   const process = world.add(newProcess(name, 'node'))
   const fraction = seeded(name.charCodeAt(5) * 31 + name.charCodeAt(name.length - 1))
   let ids = 0
@@ -78,7 +81,7 @@ export function startNode(name: string, around: Surroundings): SimulatedNode {
     store,
     clock,
     chance: { fraction, id: drawn },
-    effects: effectsOf({ process, provider }),
+    effects: effectsOf({ process, provider }, kinds),
     log: () => {},
   })
   if (concurrency === 'wait') hapax.on('shared', () => around.reached()?.note('an answer that was waited for'))

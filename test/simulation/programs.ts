@@ -12,12 +12,12 @@ import {
   type Surroundings,
   secondOf,
   services,
-  shippingOf,
   subjectOf,
   timeout,
   timeoutMs,
 } from './application.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
+import { shippingOf } from './effect-kinds.js'
 import { Declined } from './moods.js'
 import type { Reached } from './reached.js'
 

@@ -1,6 +1,7 @@
 import { client, type Told } from './client.js'
 import { simulatedDatabase } from './database/database.js'
 import { durable } from './database/durable.js'
+import { effectKindsOf } from './effect-kinds.js'
 import { invariants } from './invariants.js'
 import { type SimulatedNode, startNode } from './node.js'
 import { operator } from './operator.js'
@@ -64,7 +65,8 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     duplicates: concurrency,
     reached: noted,
   })
-  const programs = [...new Set(scenario.requests.map(({ program }) => program))]
+  const programs = [...new Set(requests.map(({ program }) => program))]
+  const kinds = effectKindsOf(requests)
   const outside = world.add(newProcess('somebody'))
 
   /** A node that has crashed is started anew by whoever needs it. */
@@ -74,7 +76,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     const life = (lives.get(index) ?? 0) + 1
     lives.set(index, life)
     const name = life === 1 ? `node ${index + 1}` : `node ${index + 1}, start ${life}`
-    const programsOf = { programs, concurrency, onFailure }
+    const programsOf = { programs, kinds, concurrency, onFailure }
     const started = startNode(name, { world, database, provider, lanes, ...programsOf, reached: noted })
     nodes.set(index, started)
     if (loops !== undefined) sometime(`the workers of ${name} begin`, () => started.startLoops(loops.workers))

@@ -1,5 +1,5 @@
 import { isFinal, type StoredEffect } from '../../../src/engine/effect-store.js'
-import type { Shipped } from '../application.js'
+import type { Shipped } from '../effect-kinds.js'
 import { Declined, triedMs } from '../moods.js'
 import type { Act } from '../provider.js'
 import { demand } from '../violation.js'
