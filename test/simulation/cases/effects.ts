@@ -127,6 +127,15 @@ export const effects: readonly Case[] = [
     reaches: ['an effect that failed, and is tried again', 'an effect that was tried for too long'],
   },
   {
+    name: 'an effect that is tried for the last time, and whose reply is lost',
+    scenario: {
+      requests: [inMood('is busy')],
+      passes: [soon('effects'), pass('effects', 6 * 60_000, 2), pass('effectReconciler', 7 * 60_000)],
+      faults: { breaks: 1 },
+    },
+    reaches: ['an effect that failed, and is tried again', 'an effect in doubt'],
+  },
+  {
     name: 'an effect that ends whoever carries it out, one broken line',
     scenario: { requests: [inMood('ends who asks')], passes: [soon('effects')], faults: { breaks: 1 } },
     reaches: ['an effect that was claimed'],

@@ -234,6 +234,15 @@ export const interrupted: readonly Case[] = [
     reaches: ['work that nobody came back for', 'a key that was claimed again'],
   },
   {
+    name: 'a handler that may run again against a reaper that comes early, and a retry, one crash',
+    scenario: {
+      requests: [request('deposits'), request('deposits', 1, late)],
+      passes: [pass('reaper', late, 2)],
+      faults: { crashes: 1 },
+    },
+    reaches: ['a key that was claimed again'],
+  },
+  {
     name: 'a handler that may run again, and whose client never comes back, one crash',
     scenario: {
       requests: [{ ...request('deposits'), order: { ...order, isKeyless: true } }],

@@ -9,10 +9,9 @@ import type { Change } from './row-changes.js'
 /** For so long an effect is tried of which the application says nothing else. */
 const usuallyMs = 3 * 24 * 3_600_000
 
-/** What is declined is left to people at once, anything else when its time is over; and nobody here takes it up again. */
+/** What is declined is left to people at once, anything else when its time is over. */
 export function judgeDead({ before, after }: Change<StoredEffect>, now: number): void {
   const name = `effect ${before?.id}`
-  demand(before?.state !== 'dead', () => `${name} was left to people, and was taken up again`)
   const isDeclined = after?.errorCode === Declined.name
   if (isDeclined) demand(after.state === 'dead', () => `${name} was declined, and is ${after.state}`)
   // One that has ended its workers is left at once, too.

@@ -104,15 +104,22 @@ function judgeStep(before: StoredRecord, after: StoredRecord, known: Circumstanc
 }
 
 /** Only whoever holds a claim says that nobody knows what came of it; others do when its lease is over. */
-function judgeDoubt({ leaseUntil = 0 }: StoredRecord, { now, isHolders }: Circumstances, name: string): void {
-  demand(leaseUntil <= now || isHolders(), () => `${name} was put in doubt while its holder lives`)
+function judgeDoubt(before: StoredRecord, known: Circumstances, name: string): void {
+  if (known.isHolders()) return
+  const { leaseUntil = 0, onLeaseOver } = before
+  demand(leaseUntil <= known.now, () => `${name} was put in doubt while its holder lives`)
+  if (onLeaseOver === 'resume') judgeTime(known, name)
 }
 
 /** What may run again is put in doubt only once its client has had all its time to come back, and only if something is left of it. */
-function judgeAbandoning(before: StoredRecord, { now, keptSince }: Circumstances, name: string): void {
-  demand(now >= keptSince() + promised.retentionMs, () => `${name} was abandoned before its time`)
+function judgeAbandoning(before: StoredRecord, known: Circumstances, name: string): void {
+  judgeTime(known, name)
   const isHalfDone = before.recoveryPoint !== 'started' || before.isBegun
   demand(isHalfDone, () => `${name} was abandoned although nothing is left of it`)
+}
+
+function judgeTime({ now, keptSince }: Circumstances, name: string): void {
+  demand(now >= keptSince() + promised.retentionMs, () => `${name} was abandoned before its time`)
 }
 
 /** A stored answer is what every retry gets: it never changes. */

@@ -189,7 +189,7 @@ export const callBugs = [
       to: 'for (const time of [1, 2]) if (time > 0) await handle({ event, eventId, body, tx, evidence })',
     },
     caughtBy: { case: 'a request and its duplicate against a webhook that tells of its call' },
-    says: /was worked on 2 times/,
+    says: /the event of .* was worked on 2 times/,
   },
   {
     bug: 'a doubt ends without evidence',
@@ -291,7 +291,7 @@ export const callBugs = [
       from: "const landed = said.filter(({ says }) => says === 'landed')",
       to: "const landed = said.filter(({ says, by }) => says === 'landed' && by.startsWith('operator'))",
     },
-    caughtBy: { seeds: 6_000 },
+    caughtBy: { case: 'a request against a webhook that tells of its call, one crash' },
     says: /a doubt about .* was left to people, although an event tells that it landed/,
   },
   {

@@ -24,6 +24,6 @@ export const failureBugs = [
       to: 'if (!isWritten) this.undone(name)',
     },
     caughtBy: { case: 'a phase that nobody heard of, whose handler answers that there is nothing' },
-    says: /there is a rides for .*answered with 200/,
+    says: /there is a rides for .*, which is answered with 200/,
   },
 ]

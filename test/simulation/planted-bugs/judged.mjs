@@ -239,4 +239,54 @@ export const judgedBugs = [
     caughtBy: { seeds: 1_000 },
     says: /there is a \w+ for .*, which has never begun/,
   },
+  {
+    bug: 'what may go on is left to a person before its retention is over',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'if (record.expiresAt === undefined || now < record.expiresAt) return false\n  const goesOn',
+      to: 'if (record.expiresAt === undefined) return false\n  const goesOn',
+    },
+    caughtBy: { case: 'a handler that may run again against a reaper that comes early, and a retry, one crash' },
+    says: /was abandoned before its time/,
+  },
+  {
+    bug: 'an effect that failed once is left to people',
+    patch: {
+      file: 'src/effects/deciding.ts',
+      from: 'const isOver = attempt >= kind.attempts ||',
+      to: 'const isOver = attempt >= 1 ||',
+    },
+    caughtBy: { case: 'an effect whose provider is busy for a while, and one behind it, one broken line' },
+    says: /was left to people too early, as/,
+  },
+  {
+    bug: 'an effect that is in doubt at its last attempt is left to people as one that did not happen',
+    patch: {
+      file: 'src/effects/deciding.ts',
+      from: 'return mayRepeat ? again : doubted(errorCode)',
+      to: "return mayRepeat ? again : isOver ? { kind: 'dead', errorCode } : doubted(errorCode)",
+    },
+    caughtBy: { case: 'an effect that is tried for the last time, and whose reply is lost' },
+    says: /effect 1 was left to people, and has landed/,
+  },
+  {
+    bug: 'an effect that is left to people is carried out all the same',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: "if (effect.state === 'ready') return when",
+      to: "if (effect.state === 'ready' || effect.state === 'dead') return when",
+    },
+    caughtBy: { case: 'an effect that is declined against another worker, and one behind it, one crash' },
+    says: /effect 1 went from dead to leased/,
+  },
+  {
+    bug: 'of the effects of a phase the first one is written',
+    patch: {
+      file: 'src/engine/collected-effects.ts',
+      from: 'isOver = true\n      return all\n',
+      to: 'isOver = true\n      return all.slice(0, 1)\n',
+    },
+    caughtBy: { case: 'two calls and two effects of one request, one crash' },
+    says: /was answered, and its second receipt was sent 0 times/,
+  },
 ]
