@@ -6,7 +6,7 @@ import { freshPath } from '../stores/sqlite-fixtures/given.js'
 type TestStore = Store<SqliteTransaction>
 
 /** A guarded operation whose failures are answers, on a store that tells nobody what became of its commits. */
-function bench(unheard: (inner: TestStore) => Partial<TestStore>) {
+function bench(unheard: (inner: ReturnType<typeof sqliteStore>) => Partial<TestStore>) {
   const inner = sqliteStore({ path: freshPath() })
   onTestFinished(() => inner.close())
   const store: TestStore = { ...inner, ...unheard(inner) }
