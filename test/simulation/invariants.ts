@@ -196,7 +196,7 @@ export function invariants({
     if (work === 'own') judgeMinted(task, order, sent)
     if (sent.status >= 500 && isAnswer(sent)) reached()?.note('a failure that is an answer')
     if (isAnswer(sent)) judgeSent(order, sent, record)
-    else if (work === 'own') judgeRefusal(task, sent, name, world.isUnharmed)
+    else if (work === 'own') judgeRefusal(task, sent, name, world.isUnharmed && world.isTimely)
   }
 
   return {

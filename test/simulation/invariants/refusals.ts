@@ -57,7 +57,10 @@ function mayAnybody(before: RecordChange['before'], after: RecordChange['after']
   return before?.state === 'unknown' && after !== undefined
 }
 
-/** A rejected request changes nothing. One that ran, and is told that it runs still or that nobody knows, was not rejected. */
+/**
+ * A rejected request changes nothing. One that ran, and is told that it runs still or that nobody knows, was not rejected: who is
+ * neither harmed nor stopped for so long that his lease is over has done something by then.
+ */
 export function judgeRefusal(task: Task, { status, body }: Sent, name: string, isUnharmed: boolean): void {
   if (status < 400 || status >= 500) return
   const { code } = JSON.parse(body) as { readonly code?: string }
