@@ -34,7 +34,7 @@ export function scenarioOf(seed: number): Scenario {
 
 /** In a few, workers work by themselves, which takes as long as a hundred others: where it lasts for minutes, and no longer. */
 function looping(scenario: Scenario, fraction: Fraction): Scenario {
-  if (fraction() >= 0.003) return scenario
+  if (fraction() >= 0.0015) return scenario
   const { requests, deliveriesAfterMs = 0, operatorsAfterMs = 0, pauses = [] } = scenario
   const longestMs = Math.max(deliveriesAfterMs, operatorsAfterMs, ...requests.map(({ afterMs = 0 }) => afterMs))
   if (longestMs > 61_000 || pauses.length > 0) return scenario
@@ -50,7 +50,7 @@ const moodsOf: Partial<Readonly<Record<Program, readonly Mood[]>>> = {
 
 /** Sometimes whoever ships what the first one ordered, or is asked for its transfer, has a mood. */
 function moody(scenario: Scenario, fraction: Fraction): Scenario {
-  if (fraction() >= 0.2) return scenario
+  if (fraction() >= 0.15) return scenario
   const draw = fraction()
   const moodOf = (program: Program): Mood | undefined => {
     const all = moodsOf[program] ?? []

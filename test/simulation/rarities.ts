@@ -7,11 +7,11 @@ type Orders = (order: Order, fraction: Fraction) => Order
 /** A scenario with something in it that few have, or as it is: one thing at a time, so that each is met with all else. */
 export function rarely(scenario: Scenario, fraction: Fraction): Scenario {
   const chance = fraction()
-  if (chance < 0.1) return withOrders(scenario, fraction, withFee)
-  if (chance < 0.15) return withOrders(scenario, fraction, inCapitals)
-  if (chance < 0.2) return withOrders(scenario, fraction, inNeedOfCare)
-  if (chance < 0.27) return failing(scenario, fraction, 'store')
-  if (chance < 0.3) return failing(scenario, fraction, 'release')
+  if (chance < 0.06) return withOrders(scenario, fraction, withFee)
+  if (chance < 0.09) return withOrders(scenario, fraction, inCapitals)
+  if (chance < 0.12) return withOrders(scenario, fraction, inNeedOfCare)
+  if (chance < 0.17) return failing(scenario, fraction, 'store')
+  if (chance < 0.19) return failing(scenario, fraction, 'release')
   return scenario
 }
 
