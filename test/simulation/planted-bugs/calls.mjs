@@ -12,7 +12,7 @@ export const callBugs = [
       to: "changedRecord(idle(current, 'fail'), {",
     },
     caughtBy: { seeds: 3_000 },
-    says: /^something is stuck: .* is failed_retryable \(resumed_too_often\) .*, for/,
+    says: /a second payout for .* was asked for blindly/,
   },
   {
     bug: 'an attempt has a downstream key of its own',
