@@ -109,7 +109,8 @@ export function withFigures(text) {
 
 /** @param {OnRecord} record */
 function tables({ campaigns, cases, bugs }) {
-  const total = campaigns.reduce((sum, { schedules }) => sum + schedules, 0)
+  const total = schedulesOf(campaigns)
+  const onSameCode = schedulesOf(campaigns.filter(({ code }) => code === cases.code))
   const exhausted = cases.figures.map(
     ({ name, schedules, states }) => `| ${name} | ${schedules} | ${states} | exhausted |`,
   )
@@ -127,7 +128,7 @@ function tables({ campaigns, cases, bugs }) {
       exhausted,
     ),
     section(
-      `Random schedules: ${total} in all, 0 violations, each campaign on the code of its day`,
+      `Random schedules: ${total} in all, 0 violations, each campaign on the code of its day; ${onSameCode} on that of the cases`,
       'npm run simulate -- --random --record --schedules N',
       ['| date | node | code | schedules | per second of a core | the same again |', '|---|---|---|---:|---:|---|'],
       runs,
@@ -145,6 +146,11 @@ function tables({ campaigns, cases, bugs }) {
       caught,
     ),
   ].join('')
+}
+
+/** @param {readonly Campaign[]} campaigns */
+function schedulesOf(campaigns) {
+  return campaigns.reduce((sum, { schedules }) => sum + schedules, 0)
 }
 
 /** @param {When} when */

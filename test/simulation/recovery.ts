@@ -32,9 +32,18 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
   async function work(): Promise<void> {
     // One that has crashed is started anew, and its workers work by themselves.
     if (loops.length > 0) node(0)
-    for (const name of workerNames)
-      if (isNeeded(name) && !loops.includes(name)) await node(0).worker(name)?.runOnce().catch(nothing)
+    for (const name of workerNames) if (isNeeded(name) && !loops.includes(name)) await pass(name)
     for (const key of [...keysOf(database)]) await toldByOperator(key)
+  }
+
+  /** Over when it has ended, or its process: what it was sent may do that, and then others come all the same. */
+  function pass(name: WorkerName): Promise<void> {
+    const { worker, process } = node(0)
+    return new Promise((resolve) => {
+      process.onCrash.push(resolve)
+      const passed = Promise.resolve(worker(name)?.runOnce()).catch(nothing)
+      void passed.then(() => resolve())
+    })
   }
 
   /** Whether this worker may find anything: a pass that cannot is only time. */
@@ -123,7 +132,7 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
     checks.end()
     if (checks.isOver()) return false
     world.pass(promised.retentionMs)
-    void node(0).worker('reaper')?.runOnce().catch(nothing)
+    void pass('reaper')
     return true
   }
 }
