@@ -101,9 +101,8 @@ function write<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResult): Awaitab
 
 function complete<Tx>(run: Run<Tx>, said: Answer | undefined, result: HandlerResult): Awaitable<Outcome> {
   const { context, guarded, claim } = run
-  const answer = said === undefined ? unwritable : keptAnswer(said, guarded.policy)
-  const asked = { said, answer, askedAt: context.clock.elapsed() }
-  const completed = context.store.complete(claim, { answer, answerVersion: guarded.policy.answerVersion })
+  const asked = askedFor(run, said)
+  const completed = context.store.complete(claim, { answer: asked.answer, answerVersion: guarded.policy.answerVersion })
   if (isPromise(completed)) return completed.then((completed) => told(run, asked, completed, result))
   return told(run, asked, completed, result)
 }
@@ -113,6 +112,11 @@ interface Asked {
   readonly said: Answer | undefined
   readonly answer: StoredAnswer
   readonly askedAt: number
+}
+
+function askedFor<Tx>({ context, guarded }: Run<Tx>, said: Answer | undefined): Asked {
+  const answer = said === undefined ? unwritable : keptAnswer(said, guarded.policy)
+  return { said, answer, askedAt: context.clock.elapsed() }
 }
 
 function told<Tx>(
@@ -159,7 +163,7 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
   const subject = () => subjectOf(guarded)
   const isUnsure = run.work.commitState.kind === 'unsure'
   const durable = isUnsure ? answerIn(run, await store.find(claim)) : undefined
-  if (durable !== undefined) return durable
+  if (durable !== undefined) return stands(run, durable)
   switch (ending.kind) {
     case 'complete':
       return completeUnsure(run, ending.answer, result)
@@ -190,14 +194,29 @@ async function writeRarely<Tx>(run: Run<Tx>, ending: Ending, result: HandlerResu
  */
 async function completeUnsure<Tx>(run: Run<Tx>, said: Answer | undefined, result: HandlerResult): Promise<Outcome> {
   const { context, guarded, claim } = run
-  const answer = said === undefined ? unwritable : keptAnswer(said, guarded.policy)
+  const asked = askedFor(run, said)
   const { answerVersion } = guarded.policy
-  if ((await context.store.complete(claim, { answer, answerVersion })) === false) return readBack(run, result)
-  const durable = answerIn(run, await context.store.find(claim))
-  if (durable === undefined) return readBack(run, result)
-  const { answer: stands } = durable
-  tellCompleted(run, stands.status, stands.kind === 'kept' ? stands.body.byteLength : stands.bytes)
+  const completed = await context.store.complete(claim, { answer: asked.answer, answerVersion })
+  if (completed === false) return readBack(run, result)
+  const record = await context.store.find(claim)
+  const durable = answerIn(run, record)
+  if (durable === undefined) return claimLost(errorOf(result), guarded.policy.leaseMs)
+  return isSame(record?.answer, asked.answer) ? told(run, asked, completed, result) : stands(run, durable)
+}
+
+/** What was to be committed has landed after all, and is told now, unless somebody else has answered. */
+function stands<Tx>(run: Run<Tx>, durable: Answered): Answered {
+  const { answer, replayed } = durable
+  if (!replayed) tellCompleted(run, answer.status, answer.kind === 'kept' ? answer.body.byteLength : answer.bytes)
   return durable
+}
+
+function isSame(one: StoredAnswer | undefined, other: StoredAnswer): boolean {
+  if (one?.kind === 'kept' && other.kind === 'kept')
+    return one.status === other.status && Buffer.compare(one.body, other.body) === 0
+  return (
+    one?.kind === 'withheld' && other.kind === 'withheld' && one.status === other.status && one.bytes === other.bytes
+  )
 }
 
 /** An operation goes on by itself, a bounded number of times; then it waits for its client, or for a person. */

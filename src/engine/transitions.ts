@@ -145,8 +145,8 @@ export function sweep(current: StoredRecord, now: number): StoredRecord | undefi
 }
 
 /**
- * Leaves to a person what is half-done past its retention, and what only its client goes on with, who has not come back.
- * Workers go on with what belongs to `operations` by themselves, as long as it says when.
+ * Past its retention, leaves to a person what was interrupted or is half-done, and with which no worker goes on. With `operations`
+ * workers go on by themselves, at the time that is on record; where there is none, only the client does, who has not come back.
  */
 export function abandon(current: StoredRecord, operations: readonly string[], now: number): StoredRecord | undefined {
   if (!isAbandoned(current, operations, now)) return undefined
@@ -264,10 +264,10 @@ function isAbandoned(record: StoredRecord, operations: readonly string[], now: n
   if (nextState(record.state, 'abandon') === undefined) return false
   if (record.expiresAt === undefined || now < record.expiresAt) return false
   const goesOn = operations.includes(record.operation)
-  if (record.state === 'in_progress') return isInterrupted(record, now) && !goesOn
-  if (nothingCommitted(record)) return false
+  const waitsInVain = isInterrupted(record, now) && !goesOn
+  if (record.state === 'in_progress') return waitsInVain
   // What evidence has settled is due at once, also where no worker could ever go on with it.
-  return record.reconcileAfter === undefined || (isInterrupted(record, now) && !goesOn)
+  return !nothingCommitted(record) && (record.reconcileAfter === undefined || waitsInVain)
 }
 
 function isSweepable(record: StoredRecord, now: number): boolean {

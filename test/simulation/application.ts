@@ -44,6 +44,9 @@ export const programs = ['plain', 'deposits', 'rides', 'transfers', 'letters', '
  */
 export type Program = (typeof programs)[number]
 
+/** Of these, what workers go on with by themselves. */
+export const operations: ReadonlySet<string> = new Set<Program>(['rides', 'transfers', 'letters'])
+
 const day = 24 * 60 * 60_000
 
 /** All that there is to ask a provider for. Whoever honours keys forgets them in the end. */
@@ -74,6 +77,8 @@ export const promised = {
   tombstoneMs: 30 * day,
   /** Who has taken a key, or an effect, has it for so long, each time that he says so. */
   leaseMs: 30_000,
+  /** So many claims of an effect end without a word before it is held to end its workers. */
+  deaths: 5,
 } as const
 
 /** What is wanted once per request. */

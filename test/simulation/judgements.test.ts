@@ -35,8 +35,6 @@ const spokenFor: Readonly<Record<string, string>> = {
   'there is a record of … , which nobody has sent':
     'what is stored under another name is not where its answer is looked for when that is sent',
   'was abandoned although nothing is left of it': 'the reaper buries first what has left nothing behind',
-  'was answered, and there are … of fee':
-    'a call that is left out has no result, and a second one is judged when it is made',
   'was deleted while it was': 'an effect is deleted with its record alone, which is judged first',
 }
 

@@ -93,7 +93,7 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
           })
           .catch(orHushedUp(order))
         if (charge === undefined) return accepted(order, subject)
-        // The charge stands by now: nobody hides what comes behind it.
+        // The charge stands by now: a fee that has failed is hidden by nobody, a commit may be.
         const fee = order.hasFee && (await feeOf(work, subject, { process, provider }))
         const committed = work.commit(({ effect }) => {
           effect('receipt.send', { subject })
@@ -175,7 +175,6 @@ const scopeParts: ReadonlyMap<string, string | ScopeParts> = new Map<string, str
   ['acme;principal=ann', { tenant: 'acme', principal: 'ann' }],
   ['acme%3Bprincipal%3Dann', 'acme;principal=ann'],
   ['acme%253Bprincipal%253Dann', 'acme%3Bprincipal%3Dann'],
-  ['acme%2Fk1', 'acme/k1'],
 ])
 const scope = ({ order }: Received) => scopeParts.get(order.tenant) ?? order.tenant
 const input = ({ order }: Received) => order

@@ -87,7 +87,7 @@ export class Reached {
     if (after?.state === 'unknown') this.#effectDoubt(after)
     if (before?.state === 'leased' && after?.state === 'ready' && after.finished > before.finished)
       this.note('an effect that failed, and is tried again')
-    if (after?.state === 'dead')
+    if (after?.state === 'dead' && after.errorCode !== 'poison')
       this.note(
         after.errorCode === Declined.name ? 'an effect that was declined' : 'an effect that was tried for too long',
       )

@@ -79,7 +79,8 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
     if (database.effects().some((effect) => effect.downstreamKey === key && isLeft(effect))) return true
     const marked = database.tables.calls.get(key)?.committed
     if (marked?.call.state !== 'begun') return false
-    const record = database.records().find(({ id }) => id === marked.recordId)
+    const { generation } = marked.call
+    const record = database.records().find((one) => one.id === marked.recordId && one.generation === generation)
     // What a call of a handler's own makes of its request is for nobody to say who only knows of the call.
     return record !== undefined && record.operation !== 'deposits' && isLeft(record)
   }

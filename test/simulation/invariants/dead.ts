@@ -1,4 +1,5 @@
 import { isFinal, type StoredEffect } from '../../../src/engine/effect-store.js'
+import { promised } from '../application.js'
 import type { Shipped } from '../effect-kinds.js'
 import { Declined, triedMs } from '../moods.js'
 import type { Act } from '../provider.js'
@@ -14,11 +15,17 @@ export function judgeDead({ before, after }: Change<StoredEffect>, now: number):
   const name = `effect ${before?.id}`
   const isDeclined = after?.errorCode === Declined.name
   if (isDeclined) demand(after.state === 'dead', () => `${name} was declined, and is ${after.state}`)
-  // One that has ended its workers is left at once, too.
-  if (after?.state !== 'dead' || isDeclined || after.errorCode === 'poison') return
-  const triedForMs = now - after.createdAt + pauseMs(after.finished)
-  const isOver = triedForMs >= (after.kind === 'shipment.urge' ? triedMs : usuallyMs)
+  if (after?.state !== 'dead' || isDeclined) return
+  const isOver = after.errorCode === 'poison' ? endsWorkers(before) : isOld(after, now)
   demand(isOver, () => `${name} was left to people too early, as ${after.errorCode}`)
+}
+
+function endsWorkers(effect: StoredEffect | undefined): boolean {
+  return effect !== undefined && effect.started - 1 - effect.finished >= promised.deaths
+}
+
+function isOld({ createdAt, finished, kind }: StoredEffect, now: number): boolean {
+  return now - createdAt + pauseMs(finished) >= (kind === 'shipment.urge' ? triedMs : usuallyMs)
 }
 
 /** At the end what is left to people has not happened, unless they can see that it has. */

@@ -13,7 +13,7 @@ const results: Readonly<Record<Program, { readonly acts: readonly string[]; read
   sales: { acts: [services.shipment.name], rows: ['sales', 'shipped'] },
 }
 
-export interface World {
+export interface Aftermath {
   /** Those of its lives, where a key has had several. */
   readonly ledger: readonly Act[]
   /** Whether this row has committed. */
@@ -23,28 +23,27 @@ export interface World {
 }
 
 /** At the end everything that was answered has happened, once. */
-export function judgeEnd(program: Program, record: StoredRecord, { ledger, hasRow, isLeftOver }: World): void {
+export function judgeEnd(program: Program, record: StoredRecord, { ledger, hasRow, isLeftOver }: Aftermath): void {
   const subject = subjectOf({ tenant: record.scope, key: record.key }, record.generation)
   const { acts, rows } = results[program]
   const times = (service: string) => timesOf(ledger, service, subject)
   const isDenied = ledger.some((act) => act.subject === subject && act.isDenied === true)
   // Of what nobody knows nothing is demanded, nor of what nobody remembers.
   if (record.answer?.kind !== 'kept' || record.answer.status !== 201 || isLeftOver(subject)) return
-  for (const service of acts) {
+  const hasFee = saysFee(record.answer.body)
+  for (const service of hasFee ? [...acts, services.fee.name] : acts) {
     const count = times(service)
     demand(
       count === 1 || (isDenied && count > 1),
       () => `${subject} was answered, and there are ${count} of ${service}`,
     )
   }
-  if (saysFee(record.answer.body)) judgeFee(subject, ledger)
+  if (hasFee) judgeSecond(subject, ledger)
   for (const table of rows)
     demand(hasRow(table, subject), () => `${subject} was answered, and its row of ${table} is missing`)
 }
 
-function judgeFee(subject: string, ledger: readonly Act[]): void {
-  const count = timesOf(ledger, services.fee.name, subject)
-  demand(count === 1, () => `${subject} was answered, and there are ${count} of fee`)
+function judgeSecond(subject: string, ledger: readonly Act[]): void {
   const receipts = timesOf(ledger, services.receipt.name, secondOf(subject))
   demand(receipts === 1, () => `${subject} was answered, and its second receipt was sent ${receipts} times`)
 }

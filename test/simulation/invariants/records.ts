@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
-import { promised } from '../application.js'
+import { operations, promised } from '../application.js'
 import type { SimulatedDatabase } from '../database/database.js'
 import { demand } from '../violation.js'
 import { type Change, rowChanges } from './row-changes.js'
@@ -64,7 +64,7 @@ export function judgeChange(change: RecordChange, known: Circumstances): void {
   if (after?.state === 'in_progress') judgeLease(after, at, name)
   if (after?.state === 'completed' && from !== 'completed') judgeKept(after, at, name)
   if (before === undefined) return
-  if (after === undefined) judgeEnd(before, known, name)
+  if (after === undefined) judgeDeletion(before, known, name)
   else if (after.generation === before.generation) judgeStep(before, after, known, name)
   else judgeReuse(before, after, known, name)
 }
@@ -108,18 +108,22 @@ function judgeDoubt(before: StoredRecord, known: Circumstances, name: string): v
   if (known.isHolders()) return
   const { leaseUntil = 0, onLeaseOver } = before
   demand(leaseUntil <= known.now, () => `${name} was put in doubt while its holder lives`)
-  if (onLeaseOver === 'resume') judgeTime(known, name)
+  if (onLeaseOver === 'resume') judgeAbandoned(before, known, name)
 }
 
 /** What may run again is put in doubt only once its client has had all its time to come back, and only if something is left of it. */
 function judgeAbandoning(before: StoredRecord, known: Circumstances, name: string): void {
-  judgeTime(known, name)
+  judgeAbandoned(before, known, name)
   const isHalfDone = before.recoveryPoint !== 'started' || before.isBegun
   demand(isHalfDone, () => `${name} was abandoned although nothing is left of it`)
 }
 
-function judgeTime({ now, keptSince }: Circumstances, name: string): void {
+function judgeAbandoned(before: StoredRecord, { now, keptSince }: Circumstances, name: string): void {
   demand(now >= keptSince() + promised.retentionMs, () => `${name} was abandoned before its time`)
+  const { state, operation, reconcileAfter } = before
+  // Every node here knows every operation.
+  const isWorkers = operations.has(operation) && (state === 'in_progress' || reconcileAfter !== undefined)
+  demand(!isWorkers, () => `${name} was abandoned although workers go on with it`)
 }
 
 /** A stored answer is what every retry gets: it never changes. */
@@ -163,7 +167,7 @@ function judgeBurial(before: StoredRecord, known: Circumstances, name: string): 
   demand(isOver, () => `${name} expired half-done`)
 }
 
-function judgeEnd(before: StoredRecord, { now, keptSince }: Circumstances, name: string): void {
+function judgeDeletion(before: StoredRecord, { now, keptSince }: Circumstances, name: string): void {
   if (before.state === 'in_progress') {
     const isUntouched = before.recoveryPoint === 'started' && !before.isBegun && before.generation === 1
     demand(isUntouched, () => `${name} was given back although something had happened`)

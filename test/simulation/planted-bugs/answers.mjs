@@ -18,8 +18,8 @@ export const answerBugs = [
     bug: 'an answer is cached before it is durable',
     patch: {
       file: 'src/engine/finishing.ts',
-      from: '  const completed = context.store.complete(claim, { answer, answerVersion: guarded.policy.answerVersion })\n',
-      to: '  cache(run, answer, { askedAt: asked.askedAt, expiresAt: undefined })\n  const completed = context.store.complete(claim, { answer, answerVersion: guarded.policy.answerVersion })\n',
+      from: '  const completed = context.store.complete(claim, { answer: asked.answer, answerVersion: guarded.policy.answerVersion })\n',
+      to: '  cache(run, asked.answer, { askedAt: asked.askedAt, expiresAt: undefined })\n  const completed = context.store.complete(claim, { answer: asked.answer, answerVersion: guarded.policy.answerVersion })\n',
     },
     caughtBy: { seeds: 6_000 },
     says: /was answered before that was durable/,

@@ -289,4 +289,24 @@ export const judgedBugs = [
     caughtBy: { case: 'two calls and two effects of one request, one crash' },
     says: /was answered, and its second receipt was sent 0 times/,
   },
+  {
+    bug: 'what workers go on with is left to a person',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: 'const goesOn = operations.includes(record.operation)',
+      to: 'const goesOn = operations.length < 0',
+    },
+    caughtBy: { case: 'the reaper against half-done work, one broken line' },
+    says: /was abandoned although workers go on with it/,
+  },
+  {
+    bug: 'an effect that ended its worker once is left to people',
+    patch: {
+      file: 'src/effects/deciding.ts',
+      from: 'return unsettled(effect) >= (',
+      to: 'return unsettled(effect) >= 1 || unsettled(effect) >= (',
+    },
+    caughtBy: { case: 'an effect that ends whoever carries it out, one broken line' },
+    says: /was left to people too early, as poison/,
+  },
 ]
