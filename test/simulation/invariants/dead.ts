@@ -40,7 +40,7 @@ export function isAtRest(effect: StoredEffect, all: readonly StoredEffect[]): bo
   return isFinal(effect.state) || effect.state === 'dead' || isBehindDead(effect, all)
 }
 
-export function isBehindDead({ scope, order, id }: StoredEffect, all: readonly StoredEffect[]): boolean {
+function isBehindDead({ scope, order, id }: StoredEffect, all: readonly StoredEffect[]): boolean {
   if (order === undefined) return false
   return all.some((one) => one.state === 'dead' && one.id < id && one.scope === scope && one.order === order)
 }
