@@ -17,6 +17,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'database/copies.ts': 'what is asked for is copied whole, before anybody decides anything',
   'operator.ts': 'a person says what he has seen, and asks for a step by it',
   'programs.ts: attempt': 'the body of an answer tells which attempt has made it',
+  'effect-kinds.ts: [kind]': 'a node knows the effects that its requests may lead to',
   'node.ts: answer': 'a node answers',
   'node.ts: [name]': 'a worker has options by its name',
   'main.ts: [feature]': 'what was come by is counted',
