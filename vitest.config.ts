@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 /** What starts databases, processes or programs of the docs. Everything else is quick and runs in `npm run check`. */
 const integration = [
   'test/{acceptance,cli,conformance,docs,effects,sandbox,stores}/**/*.test.ts',
-  'test/tooling/{postgres,pgbouncer,simulate}*.test.ts',
+  'test/tooling/{postgres*,pgbouncer*,simulate}.test.ts',
   'test/engine/{phases,calls,operations,reconcile,late-results,handed-out,single,extend,failed-commits,forgotten-keys,thrown-over-calls}.test.ts',
   'test/http/operations.test.ts',
   'test/client/{browser,killed,page-types}.test.ts',
