@@ -118,12 +118,12 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
   }
 
   async function postpone(effect: StoredEffect, looks: number, afterMs: number): Promise<Came> {
-    await store.postpone(effect, { looks, afterMs: Math.ceil(afterMs) })
+    await store.postpone(effect, { looks, afterMs: Math.ceil(afterMs), dueAt: effect.reconcileAfter })
     return 'postponed'
   }
 
   async function giveUp(effect: StoredEffect, looks: number): Promise<Came> {
-    if (!(await store.postpone(effect, { looks, afterMs: undefined }))) return 'postponed'
+    if (!(await store.postpone(effect, { looks, afterMs: undefined, dueAt: effect.reconcileAfter }))) return 'postponed'
     events.emit('effect_unresolved', () => ({ ...subjectOf(effect), looks }))
     return 'unresolved'
   }

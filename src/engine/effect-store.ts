@@ -109,6 +109,13 @@ export interface EffectPage {
 }
 
 /** Every method is one atomic step on the store's own clock. Limits are lowered as in the store port. */
+/** When a doubt about an effect is looked at next. */
+export interface EffectPlan {
+  readonly looks: number
+  readonly afterMs: number | undefined
+  readonly dueAt?: number | undefined
+}
+
 export interface EffectStore<Tx> {
   /**
    * Leases up to `limit` effects of these kinds that are ready and due, or whose lease is over and that may run again
@@ -145,9 +152,10 @@ export interface EffectStore<Tx> {
   }): Promise<readonly StoredEffect[]>
   /**
    * Says when an unknown effect is looked at next, and how often it was; `undefined` leaves it to a person. `seen` is the
-   * claim that whoever looked has seen: `false` when it was claimed again since.
+   * claim that whoever looked has seen: `false` when it was claimed again since, or is not due at `dueAt` any more, where that
+   * is given: somebody has said something about it meanwhile, and it is to be looked at for that.
    */
-  postpone(seen: EffectClaim, plan: { readonly looks: number; readonly afterMs: number | undefined }): Promise<boolean>
+  postpone(seen: EffectClaim, plan: EffectPlan): Promise<boolean>
   /**
    * Ends a doubt by evidence. Landed: `ready`, with its result, so that a worker goes on without a call. Not landed: `ready`,
    * and its provider has not seen its key: `firstStartedAt` is counted anew, unless the last claim has recorded a result,

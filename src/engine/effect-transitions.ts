@@ -3,9 +3,9 @@ import type {
   EffectClaim,
   EffectEvidence,
   EffectOutcome,
+  EffectPlan,
   EffectResult,
   EffectState,
-  EffectStore,
   NewEffect,
   StoredEffect,
 } from './effect-store.js'
@@ -141,10 +141,11 @@ export function takeDoubt(current: StoredEffect, holdMs: number, now: number): S
 export function postpone(
   current: StoredEffect | undefined,
   seen: EffectClaim,
-  { looks, afterMs }: Parameters<EffectStore<never>['postpone']>[1],
+  { looks, afterMs, dueAt }: EffectPlan,
   now: number,
 ): StoredEffect | undefined {
-  return isDoubt(current, seen) ? changedEffect(current, lookedAt(looks, afterMs, now)) : undefined
+  if (!isDoubt(current, seen) || (dueAt !== undefined && dueAt !== current.reconcileAfter)) return undefined
+  return changedEffect(current, lookedAt(looks, afterMs, now))
 }
 
 export function resolve(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { StoredEffect } from '../../engine/effect-store.js'
-import { same } from '../expect.js'
+import { present, same } from '../expect.js'
 import {
   done,
   effect,
@@ -120,6 +120,20 @@ export const effectDoubts: Readonly<Record<string, Show>> = {
     await calls.testify({ downstreamKey: 'down-a', says: 'landed', by: 'operator:ann', why: 'it is on the bill' })
     const { looks, reconcileAfter } = await found(stage, { id })
     same([looks, reconcileAfter], [4, stage.startedAt])
+  },
+
+  'who looked at a doubt about an effect does not put off what was said about it since': async (stage) => {
+    const effects = stage.effects(stage.store)
+    const looked = await inDoubt(stage)
+    await stage.at(60_000)
+    const [taken] = await effects.doubts({ kinds: [looked.kind], limit: 1, holdMs: 5_000 })
+    const dueAt = present(taken).reconcileAfter
+    assert.equal(await effects.postpone(looked, { looks: 0, afterMs: 0 }), true)
+    assert.equal(await effects.postpone(looked, { looks: 1, afterMs: undefined, dueAt }), false)
+    const { looks, reconcileAfter } = await found(stage, looked)
+    same([looks, typeof reconcileAfter], [0, 'number'])
+    assert.equal(await effects.postpone(looked, { looks: 1, afterMs: undefined, dueAt: reconcileAfter }), true)
+    same((await found(stage, looked)).reconcileAfter, undefined)
   },
 
   'only a doubt is resolved or postponed': async (stage) => {

@@ -1,5 +1,5 @@
 import type { Mood } from '../moods.js'
-import { type Case, hour, order, pass, request, soon } from './case.js'
+import { type Case, hour, late, order, pass, request, soon } from './case.js'
 
 /** Others sweep an effect, find out that it has not landed, and carry it out, just before whoever was stopped goes on. */
 const takingOver = (afterMs: number) => [
@@ -125,6 +125,17 @@ export const effects: readonly Case[] = [
       faults: { breaks: 1 },
     },
     reaches: ['an effect that failed, and is tried again', 'an effect that was tried for too long'],
+  },
+  {
+    name: 'a doubt about an effect that is put off by a word that comes late against a webhook',
+    scenario: {
+      requests: [inMood('cannot be asked')],
+      passes: [soon('effects'), pass('effectReconciler', 13_000)],
+      deliveries: 1,
+      deliveriesAfterMs: late,
+      faults: { breaks: 1, drifts: 1 },
+    },
+    reaches: ['an effect in doubt'],
   },
   {
     name: 'an effect that is tried for the last time, and whose reply is lost',

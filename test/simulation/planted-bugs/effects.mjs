@@ -268,4 +268,14 @@ export const effectBugs = [
     },
     says: /a shipment for .* was asked for when it was on record that it has landed/,
   },
+  {
+    bug: 'who looked at a doubt about an effect puts off what was said about it since',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: '(dueAt !== undefined && dueAt !== current.reconcileAfter)',
+      to: '(dueAt !== undefined && dueAt < 0)',
+    },
+    caughtBy: { case: 'a doubt about an effect that is put off by a word that comes late against a webhook' },
+    says: /a doubt about .* was left to people, although an event tells that it landed/,
+  },
 ]

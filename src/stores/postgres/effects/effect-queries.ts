@@ -118,7 +118,8 @@ export function effectQueriesFor(schema: string) {
     ),
     postpone: {
       text: `UPDATE ${states} s SET looks = $3, reconcile_after = t.now + $4::bigint * interval '1 millisecond'
-      FROM ${now} WHERE ${ofClaim} AND s.state = 'unknown' RETURNING 1`,
+      FROM ${now} WHERE ${ofClaim} AND s.state = 'unknown'
+        AND ($5::bigint IS NULL OR s.reconcile_after = ${milliseconds(5)}) RETURNING 1`,
       gives: done,
     },
     /**

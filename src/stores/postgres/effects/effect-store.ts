@@ -102,7 +102,8 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
     },
     doubts: async ({ kinds, limit, holdMs }) =>
       effectsIn(await ask(queries.doubts, boundedLimit(limit, limits.batch), among(kinds), holdMs)),
-    postpone: ({ id, fence }, { looks, afterMs }) => changed(queries.postpone, id, fence, looks, afterMs ?? null),
+    postpone: ({ id, fence }, { looks, afterMs, dueAt }) =>
+      changed(queries.postpone, id, fence, looks, afterMs ?? null, dueAt ?? null),
     resolve: ({ id, fence }, evidence) =>
       changed(queries.resolve, id, fence, ...(evidence.kind === 'landed' ? ofResult(evidence) : [null, null])),
 
