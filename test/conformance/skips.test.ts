@@ -141,6 +141,7 @@ const allowed = {
     'a doubt that did not land has not shown its key: when it was first claimed is counted anew',
     'a result that was recorded outweighs who says later that it did not land, and when it began stays',
     'a doubt about an effect that was left to a person is due again once somebody testifies about it',
+    'who looked at a doubt about an effect does not put off what was said about it since',
     'only a doubt is resolved or postponed',
     'what was found out about one attempt neither resolves nor postpones the doubt about a later one',
     'the last claim may still say that a doubt is done, which nobody has resolved: it was only slow',

@@ -53,7 +53,8 @@ export function simulatedCalls(line: Line): CallStore {
       ),
     testify(testimony) {
       const words = () => `testifies that ${testimony.downstreamKey} ${testimony.says}`
-      return line.ask(words, testifying(line, [ownTestimony(testimony)], undefined))
+      // That a word comes when it is not true any more is a limit, which the page of what can be relied on names.
+      return line.ask(words, testifying(line, [ownTestimony(testimony)], undefined), 'prompt')
     },
     async testimonies(keys) {
       const said = await line.ask(

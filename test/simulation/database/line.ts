@@ -22,8 +22,11 @@ export type Words = () => string
 export interface Line {
   readonly database: SimulatedDatabase
   now(): number
-  /** A statement by itself; a read changes nothing, and locks nothing. Throws a HapaxError. */
-  ask<T>(words: Words, statement: Statement<T>, kind?: 'read'): Promise<T>
+  /**
+   * A statement by itself; a read changes nothing, and locks nothing; one that is prompt happens now or not at all, and is never
+   * still on its way when its line has broken. Throws a HapaxError.
+   */
+  ask<T>(words: Words, statement: Statement<T>, kind?: 'read' | 'prompt'): Promise<T>
   /** A statement of a transaction, which a commit ends. Throws what the server said. */
   say<T>(transaction: Transaction, words: Words, statement: Statement<T>, kind?: 'commit'): Promise<T>
   begin(): Transaction
@@ -38,7 +41,7 @@ export function lineOf(database: SimulatedDatabase, ports: Ports, process: Proce
     database,
     now: () => ports.now(),
     ask(words, statement, kind) {
-      const Kind = kind === 'read' ? LoneRead : LoneWrite
+      const Kind = kind === undefined ? LoneWrite : kinds[kind]
       return ports.call(new Kind(process, words, statement))
     },
     say(transaction, words, statement, kind) {
@@ -110,9 +113,13 @@ class LoneRead<T> extends SentStatement<T> implements PortCall<T> {
   }
 }
 
-class LoneWrite<T> extends LoneRead<T> {
-  override readonly isTraceless = false
+class PromptWrite<T> extends LoneRead<T> {
+  override readonly isTraceless: boolean = false
+}
 
+const kinds = { read: LoneRead, prompt: PromptWrite } as const
+
+class LoneWrite<T> extends PromptWrite<T> {
   adrift(): Error {
     return storeError(brokenLine())
   }
