@@ -28,10 +28,10 @@ function isOld({ createdAt, finished, kind }: StoredEffect, now: number): boolea
   return now - createdAt + pauseMs(finished) >= (kind === 'shipment.urge' ? triedMs : usuallyMs)
 }
 
-/** At the end what is left to people has not happened, unless they can see that it has. */
+/** At the end what is left to people has not happened, unless they can see that it has, or whoever did it has denied it. */
 export function judgeLeftDead({ id, state, downstreamKey, result }: StoredEffect, ledger: readonly Act[]): void {
   if (state !== 'dead' || result !== undefined) return
-  const isDone = ledger.some(({ key }) => key === downstreamKey)
+  const isDone = ledger.some(({ key, isDenied }) => key === downstreamKey && isDenied !== true)
   demand(!isDone, () => `effect ${id} was left to people, and has landed`)
 }
 
