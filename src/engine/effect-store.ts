@@ -108,14 +108,16 @@ export interface EffectPage {
   readonly next: string | undefined
 }
 
-/** Every method is one atomic step on the store's own clock. Limits are lowered as in the store port. */
-/** When a doubt about an effect is looked at next. */
+/** When a doubt about an effect is looked at next, and how often it was. */
 export interface EffectPlan {
   readonly looks: number
+  /** `undefined` leaves it to a person. */
   readonly afterMs: number | undefined
+  /** When whoever looked found it to be due: if that has changed since, it stays as it is. */
   readonly dueAt?: number | undefined
 }
 
+/** Every method is one atomic step on the store's own clock. Limits are lowered as in the store port. */
 export interface EffectStore<Tx> {
   /**
    * Leases up to `limit` effects of these kinds that are ready and due, or whose lease is over and that may run again
