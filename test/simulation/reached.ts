@@ -30,6 +30,7 @@ export const features = [
   'a call that had not landed',
   'a tombstone',
   'a tombstone that was forgotten',
+  'a key that was used anew',
   'a record with open effects that met the reaper',
   'half-done work that met the reaper',
   'work that nobody came back for',
@@ -70,6 +71,7 @@ export class Reached {
     }
     if (after.attempt > 1 && after.state === 'in_progress') this.note('a key that was claimed again')
     if (after.state === 'expired') this.note('a tombstone')
+    if (before !== undefined && after.generation > before.generation) this.note('a key that was used anew')
     if (after.state === 'unknown') this.#doubt(before, after)
     if (before?.state === 'unknown' && after.state !== 'unknown') this.#settled(before, after)
   }

@@ -88,13 +88,13 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
   function askAgain(): void {
     isAskedAgain = true
     const asked = new Set<string>()
-    for (const asking of simulation.scenario.requests) {
-      const name = `${asking.order.tenant}/${asking.order.key}`
+    for (const { program, order } of simulation.scenario.requests) {
+      // What is something else under the same key is another's, and only its own client goes on with it.
+      const what = `${order.tenant}/${order.key} (${program}, ${order.amount})`
       // Whoever sent no key cannot ask again.
-      if (asked.has(name) || asking.order.isKeyless || asking.order.misspelt !== undefined) continue
-      asked.add(name)
-      const { program, order } = asking
-      void client(`client of ${name}, who asks again`, { program, order, nodes: threeTimes }, around)
+      if (asked.has(what) || order.isKeyless || order.misspelt !== undefined) continue
+      asked.add(what)
+      void client(`client of ${what}, who asks again`, { program, order, nodes: threeTimes }, around)
     }
   }
 

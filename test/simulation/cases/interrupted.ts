@@ -144,7 +144,7 @@ export const interrupted: readonly Case[] = [
       pauses: [25 * hour],
       faults: { freezes: 1 },
     },
-    reaches: [],
+    reaches: ['a key that was used anew'],
   },
   {
     name: 'a call against a holder that was stopped and goes on',

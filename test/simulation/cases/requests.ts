@@ -31,6 +31,11 @@ export const requests: readonly Case[] = [
     reaches: ['a replay'],
   },
   {
+    name: 'two requests as one transaction each, which is declined, one of them stopped until its answer expired',
+    scenario: { requests: [declined('sales'), declined('sales', 1)], pauses: [25 * hour], faults: { freezes: 1 } },
+    reaches: ['a key that was used anew'],
+  },
+  {
     name: 'two requests, one write that lands after its line broke',
     scenario: { requests: [request('plain'), request('plain', 1)], faults: { drifts: 1, haste: 1 } },
     reaches: ['a replay'],

@@ -25,10 +25,11 @@ export function nameOf({ before, after }: RecordChange): string {
   return `${(before ?? after)?.scope}/${(before ?? after)?.key}`
 }
 
-/** An answer whose time is over has given way: it was buried, or its key was used anew. */
+/** An answer whose time is over has given way: it was buried, or its key was used anew, perhaps by what is answered at once. */
 export function isOvertaken(change: RecordChange): change is RecordChange & { readonly before: StoredRecord } {
   const { before, after } = change
-  return before?.state === 'completed' && after !== undefined && after.state !== 'completed'
+  if (before?.state !== 'completed' || after === undefined) return false
+  return after.state !== 'completed' || after.generation > before.generation
 }
 
 /**
