@@ -1,4 +1,4 @@
-import type { Program } from '../application.js'
+import type { Failure, Program } from '../application.js'
 import { type Case, late, order, pass, request } from './case.js'
 
 /** Its handler hides what has failed. */
@@ -7,13 +7,51 @@ const hushedUp = (program: Program, node = 0, afterMs?: number) => ({
   order: { ...order, isHushedUp: true as const },
 })
 
-const failing = (program: Program, fails: 'throws' | 'answers', node = 0, afterMs?: number) => ({
+/** Its handler fails for as long as something is missing, and no longer. */
+const failing = (program: Program, fails: Failure, node = 0, afterMs?: number) => ({
   ...request(program, node, afterMs),
   order: { ...order, fails },
 })
 
-/** Handlers whose failures are answers, and those that hide that something has failed. */
+/** Handlers that fail, also where their failures are answers, and those that hide that something has failed. */
 export const failures: readonly Case[] = [
+  {
+    name: 'a handler that throws when its own call is made, against its retry and the sweeper, one crash',
+    scenario: {
+      requests: [failing('deposits', 'throws'), failing('deposits', 'throws', 1, late)],
+      passes: [pass('sweeper', late)],
+      faults: { crashes: 1 },
+    },
+    reaches: ['a handler that failed', 'a key that was claimed again'],
+  },
+  {
+    name: 'a phased operation that answers with 503 against the resumer and a retry, one crash',
+    scenario: {
+      requests: [failing('rides', 'answers'), failing('rides', 'answers', 2, 45_000)],
+      passes: [pass('resumer', late), pass('resumer', 45_000)],
+      faults: { crashes: 1 },
+    },
+    reaches: ['a handler that failed', 'a key that was claimed again', 'a replay'],
+  },
+  {
+    name: 'a request as one transaction that answers with 503 against its retry, one ambiguous commit',
+    scenario: {
+      requests: [failing('sales', 'answers'), failing('sales', 'answers', 1, 45_000)],
+      faults: { breaks: 1 },
+    },
+    reaches: ['a handler that failed'],
+  },
+  {
+    name: 'a handler that doubts its own work against its retry and an operator who answers for it, one crash',
+    scenario: {
+      requests: [failing('plain', 'doubts'), failing('plain', 'doubts', 1, late)],
+      passes: [pass('sweeper', late)],
+      operators: 1,
+      operatorsAfterMs: late,
+      faults: { crashes: 1 },
+    },
+    reaches: ['a handler that failed', 'a doubt that an operator ended'],
+  },
   {
     name: 'a commit that nobody heard of, whose handler fails in words of its own that are stored',
     scenario: { requests: [hushedUp('transfers')], onFailure: 'store', faults: { breaks: 2 } },

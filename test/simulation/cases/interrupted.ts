@@ -1,16 +1,10 @@
-import type { Failure, Program } from '../application.js'
+import type { Program } from '../application.js'
 import { type Case, hour, late, order, pass, request, soon } from './case.js'
 
 /** A request, and its retry in the moment in which the sweeper comes. */
 const retriedAndSwept = (program: Program, afterMs: number) => ({
   requests: [request(program), request(program, 1, afterMs)],
   passes: [pass('sweeper', afterMs)],
-})
-
-/** Its handler fails for as long as something is missing, and no longer. */
-const failing = (program: Program, fails: Failure, node = 0, afterMs?: number) => ({
-  ...request(program, node, afterMs),
-  order: { ...order, fails },
 })
 
 const denied = { ...request('transfers'), order: { ...order, mood: 'denies' as const } }
@@ -249,43 +243,6 @@ export const interrupted: readonly Case[] = [
       faults: { crashes: 1 },
     },
     reaches: [],
-  },
-  {
-    name: 'a handler that throws when its own call is made, against its retry and the sweeper, one crash',
-    scenario: {
-      requests: [failing('deposits', 'throws'), failing('deposits', 'throws', 1, late)],
-      passes: [pass('sweeper', late)],
-      faults: { crashes: 1 },
-    },
-    reaches: ['a handler that failed', 'a key that was claimed again'],
-  },
-  {
-    name: 'a phased operation that answers with 503 against the resumer and a retry, one crash',
-    scenario: {
-      requests: [failing('rides', 'answers'), failing('rides', 'answers', 2, 45_000)],
-      passes: [pass('resumer', late), pass('resumer', 45_000)],
-      faults: { crashes: 1 },
-    },
-    reaches: ['a handler that failed', 'a key that was claimed again', 'a replay'],
-  },
-  {
-    name: 'a request as one transaction that answers with 503 against its retry, one ambiguous commit',
-    scenario: {
-      requests: [failing('sales', 'answers'), failing('sales', 'answers', 1, 45_000)],
-      faults: { breaks: 1 },
-    },
-    reaches: ['a handler that failed'],
-  },
-  {
-    name: 'a handler that doubts its own work against its retry and an operator who answers for it, one crash',
-    scenario: {
-      requests: [failing('plain', 'doubts'), failing('plain', 'doubts', 1, late)],
-      passes: [pass('sweeper', late)],
-      operators: 1,
-      operatorsAfterMs: late,
-      faults: { crashes: 1 },
-    },
-    reaches: ['a handler that failed', 'a doubt that an operator ended'],
   },
   {
     name: 'a phased operation, two crashes',
