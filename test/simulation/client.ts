@@ -92,7 +92,7 @@ function asked(
       happen() {
         const node = nodeAt(index)
         node.process.onCrash.push(lost)
-        world.arrives(node.process, process.name, () => {
+        world.hearing.arrives(node.process, process.name, () => {
           const task = newTask(world.noted)
           world.task = task
           if (order.misspelt !== undefined) task.refusedWith = malformed

@@ -100,7 +100,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
   /** Something of this name begins at the node of that number. */
   function begins(index: number, words: string, begin: (node: SimulatedNode) => unknown): void {
     const found = node(index)
-    world.arrives(found.process, words, () => void begin(found))
+    world.hearing.arrives(found.process, words, () => void begin(found))
   }
 
   /** The provider tells of what it did, and once again if it hears that this was in vain, or nothing at all. */

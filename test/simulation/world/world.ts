@@ -1,12 +1,13 @@
 import type { Clock } from '../../../src/kernel/clock.js'
 import { type Chooser, usual } from './choices.js'
 import { type Fault, type Faults, faultsFor, haste, timely, words } from './faults.js'
+import { goesWrong, type Harmed } from './going-wrong.js'
+import { Hearing } from './hearing.js'
 import { happens, type PortCall, type Ports } from './port-call.js'
-import { type Process, remembered, stateOf } from './process.js'
+import { type Process, stateOf } from './process.js'
 import { countsOf, type Task } from './task.js'
 import { type Timer, timers } from './timers.js'
 import {
-  adriftOf,
   type Deed,
   deedsOf,
   ghost,
@@ -17,16 +18,8 @@ import {
   nobody,
   none,
   type Pending,
-  type Replied,
   recalled,
-  replyOf,
 } from './under-way.js'
-
-/** How long a process is stopped for, or a clock jumps: longer than any lease. */
-const longMs = 60_000
-
-/** How late something is that comes when the lease of whoever asked for it is over, unless he has renewed it. */
-const overdueMs = 31_000
 
 /** When every world begins: not 0, which would hide a missing time. */
 const beginning = Date.UTC(2030, 0, 1)
@@ -55,7 +48,7 @@ export interface WorldOptions {
  * Time, lines and chance, owned by one scheduler. Whatever runs in it runs between two calls to a port and nowhere else, so
  * that a list of choices is all that a schedule is.
  */
-export class World implements Ports {
+export class World implements Ports, Harmed {
   /** What happened, while something could go wrong or to the end. */
   readonly trace: (() => string)[] = []
   /** Milliseconds since it began. */
@@ -79,6 +72,7 @@ export class World implements Ports {
   #pending: Pending[] = []
   #isCalm = false
   readonly #timers = timers()
+  readonly hearing = new Hearing(this, this.#timers)
   /** What is called when all that follows from the last step has followed. */
   readonly #turnEnds: { readonly process: Process; readonly callback: () => void }[] = []
 
@@ -211,19 +205,6 @@ export class World implements Ports {
     this.#isCalm = this.#options.remembers !== true
   }
 
-  /** Something arrives at a process, and begins there: one that is stopped takes it when it goes on. */
-  arrives(process: Process, words: string, begin: () => void): void {
-    const taken = () => {
-      if (this.remembers) process.told = remembered(process.told, this.time, words)
-      begin()
-    }
-    if (process.frozenUntil <= this.time) taken()
-    else {
-      if (this.remembers) process.owed = remembered(process.owed, this.time, words)
-      this.#timers.add({ at: process.frozenUntil, process, callback: taken, isWeak: false, task: this.task })
-    }
-  }
-
   /** Whether everything has gone well so far. */
   get isUnharmed(): boolean {
     return !this.#options.faults.areTaken()
@@ -261,95 +242,20 @@ export class World implements Ports {
   #happens(pending: Pending, way: Fault): void {
     const { call, resolve, reject } = pending
     // Nearly always: so it makes nothing that only what goes wrong needs.
-    if (way !== 'none') this.#goesWrong(pending, way)
+    if (way !== 'none') goesWrong(pending, way, this)
     else if (this.#options.remembers || call.process.frozenUntil > this.time)
-      this.#reply(call.process, happened(call, resolve, reject))
+      this.hearing.reply(call.process, happened(call, resolve, reject))
     else happens(call, resolve, reject)
   }
 
-  #goesWrong({ call, resolve, reject, task }: Pending, way: Exclude<Fault, 'none'>): void {
-    const { process } = call
-    const tell = () => this.#reply(process, happened(call, resolve, reject))
-    const tellBroken = (error: Error | undefined, how = 'is broken') =>
-      this.#reply(process, { tell: () => reject(error), learned: () => `${call.words()} ${how}` })
-    const breakLine = () => tellBroken(call.broken?.())
-    // The request is on its way, and arrives when nobody waits for it any more.
-    const driftsOn = () => {
-      this.#add(adriftOf(call), nobody, nobody, task)
-    }
-    switch (way) {
-      case 'break_before':
-        breakLine()
-        break
-      case 'break_after':
-        happened(call, resolve, reject)
-        breakLine()
-        break
-      case 'break_meanwhile':
-        tellBroken(call.adrift?.() ?? call.broken?.())
-        driftsOn()
-        break
-      case 'linger':
-        // What it was told tells this state from one in which nothing is on its way.
-        tellBroken(call.adrift?.() ?? call.broken?.(), 'is broken, and lingers')
-        this.#after(call.until ?? this.time + overdueMs, ghost, driftsOn)
-        break
-      case 'cancel':
-        this.#reply(process, happened(call, resolve, reject, 'cancelled'))
-        break
-      case 'crash_before':
-        this.crash(process)
-        break
-      case 'crash_after':
-        happened(call, resolve, reject)
-        this.crash(process)
-        break
-      case 'crash_meanwhile':
-        call.adrift?.()
-        this.crash(process)
-        driftsOn()
-        break
-      case 'late_reply': {
-        const reply = happened(call, resolve, reject)
-        this.#owes(process, reply)
-        const late = replyOf(call, () => this.#reply(process, reply))
-        this.#add(late, nobody, nobody, task)
-        break
-      }
-      case 'overdue_reply': {
-        const reply = happened(call, resolve, reject)
-        this.#owes(process, reply, 'overdue')
-        this.#after(this.time + overdueMs, process, () => this.#reply(process, reply))
-        break
-      }
-      case 'freeze':
-        process.frozenUntil = this.time + longMs
-        tell()
-        break
-      case 'stall':
-        process.frozenUntil = this.time + longMs
-        this.#reply(process, happened(call, resolve, reject), 'first')
-        break
-      case 'clock_jump':
-        this.databaseJumpMs += longMs
-        tell()
-        break
-      case 'wall_back':
-        process.wallOffsetMs -= 10 * longMs
-        tell()
-        break
-      case 'wall_ahead':
-        process.wallOffsetMs += 10 * longMs
-        tell()
-        break
-      case 'haste':
-        throw new Error('unreachable: haste is not about a call')
-    }
+  /** Happens by itself then, on behalf of whoever does something now. */
+  at(at: number, process: Process, callback: () => void): void {
+    this.#timers.add({ at, process, callback, isWeak: false, task: this.task })
   }
 
-  /** Happens by itself then, on behalf of whoever does something now. */
-  #after(at: number, process: Process, callback: () => void): void {
-    this.#timers.add({ at, process, callback, isWeak: false, task: this.task })
+  /** This is under way from now on, and nobody waits for what comes of it. */
+  goesOn(call: PortCall<unknown>, task: Task | undefined): void {
+    this.#add(call, nobody, nobody, task)
   }
 
   #add(call: PortCall<unknown>, resolve: Pending['resolve'], reject: Pending['reject'], task: Task | undefined): void {
@@ -365,31 +271,11 @@ export class World implements Ports {
     return urgent === undefined ? ready : [urgent]
   }
 
-  /** A process that is stopped hears of it when it goes on; `first`: before what else it has to do then. */
-  #reply(process: Process, replied: Replied, place?: 'first'): void {
-    if (process.frozenUntil <= this.time) this.#tell(process, replied)
-    else {
-      this.#owes(process, replied, place)
-      const callback = () => this.#tell(process, replied)
-      this.#timers.add({ at: process.frozenUntil, process, callback, isWeak: false, task: this.task }, place)
-    }
-  }
-
-  /** What is in a reply is decided when it happens, whenever it arrives. */
-  #owes(process: Process, { learned }: Replied, place = 'last'): void {
-    if (this.#options.remembers) process.owed = remembered(process.owed, this.time, `${place}: ${learned()}`)
-  }
-
-  #tell(process: Process, { tell, learned }: Replied): void {
-    if (this.#options.remembers) process.told = remembered(process.told, this.time, learned())
-    tell()
-  }
-
   /** It belongs to what has happened: nothing is chosen. */
   #endTurns(): 'more' {
     for (const { process, callback } of this.#turnEnds.splice(0)) {
       if (!process.isAlive) continue
-      if (this.#options.remembers) process.told = remembered(process.told, this.time, 'end of turn')
+      this.hearing.learns(process, 'end of turn')
       callback()
     }
     return 'more'
@@ -406,7 +292,7 @@ export class World implements Ports {
     this.isAdrift = false
     const passedMs = this.time - before
     if (passedMs > 0 && this.#isTold()) this.trace.push(() => `${passedMs / 1_000} s pass`)
-    if (this.#options.remembers) process.told = remembered(process.told, this.time, 'timer')
+    this.hearing.learns(process, 'timer')
     timer.callback()
     return 'more'
   }
