@@ -1,6 +1,6 @@
 /** One seed again. */
 import { simulated } from './child.mjs'
-import { numbered, tell } from './told.mjs'
+import { inWords, tell } from './told.mjs'
 
 /**
  * @param {string} bundle
@@ -10,7 +10,7 @@ export async function repeated(bundle, seed) {
   const line = await simulated(bundle, { kind: 'seed', seed })
   if (line.kind === 'failed') tell(line)
   if (line.kind !== 'seed') return false
-  for (const words of numbered(line.trace)) console.log(words)
+  for (const words of inWords(line.setting, line.trace)) console.log(words)
   console.log(`✓ seed ${seed} keeps every promise`)
   return true
 }

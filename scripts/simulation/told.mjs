@@ -16,25 +16,23 @@ export function namesWith(words, known, what) {
 }
 
 /** @param {Extract<import('./child.mjs').Line, { kind: 'failed' }>} failed */
-export function tell({ error, trace, seed, name }) {
+export function tell({ error, setting, trace, seed, name }) {
   console.error(`\n✗ ${name ?? `seed ${seed}`}: ${error}\n`)
-  for (const line of numbered(trace)) console.error(line)
+  for (const line of inWords(setting, trace)) console.error(line)
   const again = seed === undefined ? `--case "${name}"` : `--seed ${seed}`
   console.error(`\nAgain: npm run simulate -- ${again}`)
 }
 
 /**
- * All that happened, a line each.
+ * What there was, and all that happened: a number for each step, and below it what it led to.
  *
+ * @param {readonly string[]} setting
  * @param {readonly string[]} trace
  */
-export function numbered(trace) {
-  const lines = trace.map((words, index) => `  ${String(index + 1).padStart(3)}. ${words}`)
-  return lines.length > mostLines
-    ? [...lines.slice(0, mostLines - endLines), '       …', ...lines.slice(-endLines)]
-    : lines
+export function inWords(setting, trace) {
+  let steps = 0
+  const lines = trace.map((words) =>
+    words.startsWith('→') ? `         ${words}` : `  ${String(++steps).padStart(3)}. ${words}`,
+  )
+  return [...setting.map((words) => `  ${words}`), '', ...lines]
 }
-
-/** A day on which something stays stuck is hundreds of lines, of which the first and the last tell enough. */
-const mostLines = 50
-const endLines = 10

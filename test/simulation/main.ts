@@ -8,6 +8,7 @@ import { exhaust } from './exhaustive.js'
 import { scenarioOf, scheduleOf } from './random.js'
 import { type Feature, features } from './reached.js'
 import { type Ended, run, runAll } from './running.js'
+import { settingOf } from './setting.js'
 import { shrunk } from './shrinking.js'
 
 /** What is asked of one process. */
@@ -24,13 +25,6 @@ export type Task =
 /** Of the processor, all threads together: what else runs on the machine makes no schedule dearer. */
 let busyUntilNow = { user: 0, system: 0 }
 
-/** What is run now: whatever is thrown where nobody listens came of it. */
-let underWay: { readonly seed: number } | { readonly name: string } | undefined
-
-process.on('unhandledRejection', (error) => {
-  say({ kind: 'failed', ...underWay, ...told(error), trace: ['something was thrown where nobody listens'] })
-  process.exit(1)
-})
 for await (const line of createInterface({ input: process.stdin })) await done(JSON.parse(line) as Task)
 
 async function done(asked: Task): Promise<void> {
@@ -48,7 +42,6 @@ async function runCase(name: string, most: number): Promise<void> {
   const found = cases.find((one) => one.name === name)
   if (found === undefined) throw new Error(`There is no case “${name}”.`)
   withoutStacks()
-  underWay = { name }
   const { failure, ...figures } = await exhaust(found.scenario, most)
   const missed = found.reaches.filter((feature) => !figures.reached.includes(feature))
   if (failure === undefined && figures.isExhausted && missed.length > 0)
@@ -57,12 +50,13 @@ async function runCase(name: string, most: number): Promise<void> {
       name,
       error: `no schedule of it comes by ${missed.join(', ')}`,
       how: 'violation',
+      setting: settingOf(found.scenario),
       trace: [],
     })
   if (failure === undefined) return say({ kind: 'case', name, ...figures })
   Error.stackTraceLimit = 20
-  const { error, trace } = await shrunk(found.scenario, failure.choices, { memory: 'remembers' })
-  say({ kind: 'failed', name, ...told(error), trace })
+  const { error, scenario, trace } = await shrunk(found.scenario, failure.choices, { memory: 'remembers' })
+  say({ kind: 'failed', name, ...told(error), setting: settingOf(scenario), trace })
 }
 
 async function runRandom({ from, count, ms }: Extract<Task, { kind: 'random' }>): Promise<void> {
@@ -76,7 +70,6 @@ async function runRandom({ from, count, ms }: Extract<Task, { kind: 'random' }>)
   const next = () => {
     if (failed !== undefined || begun === count || performance.now() - startedAt > ms) return undefined
     seed = from + begun++
-    underWay = { seed }
     return scheduleOf(seed)
   }
   await runAll(next, ({ error, simulation }: Ended) => {
@@ -93,12 +86,12 @@ async function runRandom({ from, count, ms }: Extract<Task, { kind: 'random' }>)
 /** One seed again, as short as it can be made, in words. */
 async function runSeed(seed: number): Promise<void> {
   Error.stackTraceLimit = 20
-  underWay = { seed }
-  const { error, choices, simulation } = await run(scheduleOf(seed))
-  if (error === undefined) return say({ kind: 'seed', seed, trace: simulation.world.trace.map((words) => words()) })
+  const { error, choices, simulation } = await run(scheduleOf(seed, { trace: 'to the end' }))
+  const setting = settingOf(simulation.scenario)
+  if (error === undefined) return say({ kind: 'seed', seed, setting, trace: simulation.story() })
   const list = choices.map(({ taken }) => taken)
-  const found = await shrunk(scenarioOf(seed), list)
-  say({ kind: 'failed', seed, ...told(found.error), trace: found.trace })
+  const { scenario, ...found } = await shrunk(scenarioOf(seed), list)
+  say({ kind: 'failed', seed, ...told(found.error), setting: settingOf(scenario), trace: found.trace })
 }
 
 /** Where an error was made is worth as much time as all the rest, and nobody reads it here. */

@@ -5,7 +5,7 @@ import { type Mood, moods, triedMs } from './moods.js'
 import { rarely } from './rarities.js'
 import type { Schedule } from './running.js'
 import type { Scenario } from './scenario.js'
-import { simulation } from './simulation.js'
+import { simulation, type Watching } from './simulation.js'
 import { byChance, type Choice, following, seeded } from './world/choices.js'
 
 const tenants = ['acme', 'globex', 'initech']
@@ -223,7 +223,8 @@ function various(fraction: Fraction, size: 'small' | 'large'): Scenario {
 }
 
 /** One schedule of a seed: the same on every machine. */
-export function scheduleOf(seed: number): Schedule {
+export function scheduleOf(seed: number, watching?: Watching): Schedule {
   const choices: Choice[] = []
-  return { simulation: simulation(scenarioOf(seed), following([], byChance(seeded(seed), 0.15), choices)), choices }
+  const chooser = following([], byChance(seeded(seed), 0.15), choices)
+  return { simulation: simulation(scenarioOf(seed), chooser, watching), choices }
 }

@@ -39,6 +39,7 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
   /** Over when it has ended, or its process: what it was sent may do that, and then others come all the same. */
   function pass(name: WorkerName): Promise<void> {
     const { worker, process } = node(0)
+    world.comes(`the ${name} of ${process.name} makes a pass`)
     return new Promise((resolve) => {
       process.onCrash.push(resolve)
       const passed = Promise.resolve(worker(name)?.runOnce()).catch(nothing)
@@ -70,6 +71,7 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
     const about = { downstreamKey: key, by: 'operator:ann', why: 'the ledger' }
     if (!isLeftToOperator(key)) return
     checks.leftToPeople(key)
+    world.comes('an operator looks at the ledger of the provider')
     const said =
       act === undefined ? ({ says: 'not_landed' } as const) : ({ says: 'landed', result: { id: act.id } } as const)
     await node(0).hapax.testify({ ...about, ...said })

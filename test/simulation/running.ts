@@ -33,18 +33,24 @@ export async function run(schedule: Schedule): Promise<Ended> {
 
 /** Runs one after another until there is none left. */
 export function runAll(next: () => Schedule | undefined, ended: (end: Ended) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
+  /** What was thrown where nobody listened: it came of the schedule that is under way. */
+  let unheard: { readonly error: unknown } | undefined
+  const hear = (error: unknown) => {
+    unheard ??= { error }
+  }
+  process.on('unhandledRejection', hear)
+  return new Promise<void>((resolve, reject) => {
     let schedule = next()
     const turn = () => {
       try {
         for (let steps = 0; steps < stepsPerTurn; steps++) {
           if (schedule === undefined) return resolve()
           const end = stepped(schedule)
-          if (end !== undefined) {
-            ended(end)
-            schedule = next()
-          }
           settle()
+          if (end === undefined && unheard === undefined) continue
+          ended(withUnheard(end ?? { ...schedule, error: undefined, isCut: false }, unheard))
+          unheard = undefined
+          schedule = next()
         }
         setImmediate(turn)
       } catch (error) {
@@ -52,7 +58,12 @@ export function runAll(next: () => Schedule | undefined, ended: (end: Ended) => 
       }
     }
     setImmediate(turn)
-  })
+  }).finally(() => process.off('unhandledRejection', hear))
+}
+
+/** A promise that was broken comes first: the other may have come of it. */
+function withUnheard(end: Ended, unheard: { readonly error: unknown } | undefined): Ended {
+  return end.error !== undefined || unheard === undefined ? end : { ...end, error: unheard.error }
 }
 
 /** A turn of the event loop costs more than a step, so that there is one for many: whoever else waits is heard then. */

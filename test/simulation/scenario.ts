@@ -58,6 +58,8 @@ export interface Simulation {
   isRecovering(): boolean
   /** What it came by before that. */
   readonly reached: Reached
+  /** All that happened, for people; nothing, unless it is told to the end. */
+  story(): readonly string[]
   /** Everything that can differ between two runs of the scenario, in short. */
   digest(): string
 }

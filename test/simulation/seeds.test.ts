@@ -21,7 +21,7 @@ function wholeOf({ simulation, choices, error }: Ended) {
 test('a seed is the same schedule alone as behind others, whatever ran before it', async () => {
   const seeds = Array.from({ length: 60 }, (_, index) => 60 - index)
   const inARow: string[] = []
-  const left = seeds.map(scheduleOf)
+  const left = seeds.map((seed) => scheduleOf(seed))
   await runAll(
     () => left.shift(),
     (ended) => inARow.push(wholeOf(ended)),

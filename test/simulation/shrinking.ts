@@ -8,7 +8,9 @@ import { calm } from './world/world.js'
 export interface Shrunk {
   readonly scenario: Scenario
   readonly error: unknown
-  /** All that happens in it, in words. */
+  /** What was chosen in it, by its words. */
+  readonly list: readonly string[]
+  /** All that happens in it, for people. */
   readonly trace: readonly string[]
 }
 
@@ -33,7 +35,7 @@ export async function shrunk(
   if (best.error === undefined) throw new Error('The list of choices does not lead to what was found.')
   const broken = promiseIn(best.error)
   /** What is still chosen by its words: at first all that was. */
-  let list = untilCalm(best.trace)
+  let { list } = best
   let runs = 0
   const isBroken = async (smaller: Scenario, shorter: readonly string[]) => {
     if (runs++ >= mostRuns) return false
@@ -57,7 +59,7 @@ export async function shrunk(
   return best
 }
 
-/** What was chosen: from some point on nothing is, unless a promise was broken before. */
+/** From some point on nothing is chosen, unless a promise was broken before. */
 function untilCalm(trace: readonly string[]): readonly string[] {
   const end = trace.indexOf(calm)
   return end < 0 ? trace : trace.slice(0, end)
@@ -71,7 +73,7 @@ function promiseIn(error: unknown): string {
 async function tried(scenario: Scenario, chooser: Chooser, watching: Watching): Promise<Shrunk> {
   const choices: Choice[] = []
   const { error, simulation: made } = await run({ simulation: simulation(scenario, chooser, watching), choices })
-  return { scenario, error, trace: made.world.trace.map((words) => words()) }
+  return { scenario, error, list: untilCalm(made.world.trace.map((words) => words())), trace: made.story() }
 }
 
 /** Everybody keeps his name when others are left out. */

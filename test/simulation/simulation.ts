@@ -9,6 +9,7 @@ import { type Act, eventIdOf, Provider } from './provider.js'
 import { Reached } from './reached.js'
 import { recovery } from './recovery.js'
 import type { Scenario, Simulation } from './scenario.js'
+import { storyOf } from './story.js'
 import type { Chooser } from './world/choices.js'
 import { faultsOf } from './world/faults.js'
 import { newProcess } from './world/process.js'
@@ -41,7 +42,10 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     ...(scenario.loops !== undefined && { mostSteps: 100_000 }),
     tellsAll: trace === 'to the end',
     writes: () => durable.writes,
-    onStep: () => checks.step(),
+    onStep() {
+      story?.note()
+      checks.step()
+    },
     onIdle: () => {
       isRecovering = true
       world.task = newTask(world.noted)
@@ -49,6 +53,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     },
   })
   const provider = new Provider(world)
+  const story = trace === 'to the end' ? storyOf({ world, database, provider }) : undefined
   const { requests, lanes, concurrency = 'reject', onFailure, loops } = scenario
   // A worker that is nudged goes on where whoever nudged it is.
   const work = lanes === undefined && concurrency === 'reject' && loops === undefined ? 'own' : 'shared'
@@ -171,6 +176,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     scenario,
     isRecovering: () => isRecovering,
     reached,
+    story: () => story?.lines() ?? [],
     digest: () =>
       `${world.digest()} ${database.digest()} ${checks.memory()} ${JSON.stringify([provider.ledger, heard, [...sent]])}`,
   }

@@ -16,7 +16,7 @@ export function simulatedCalls(line: Line): CallStore {
   return {
     find: (key) =>
       line.ask(
-        () => `looks for call ${key}`,
+        () => `looks for the call of ${key}`,
         {
           run() {
             const kept = seen(calls, key, undefined)

@@ -176,6 +176,11 @@ export class World implements Ports, Harmed {
     return 'more'
   }
 
+  /** Puts down who comes now, where that is told to the end: it is not chosen. */
+  comes(who: string): void {
+    if (this.#options.tellsAll) this.trace.push(() => who)
+  }
+
   /** Puts down what happens now, where that is told. */
   #tells({ call }: Pending, way: Fault): void {
     if (this.#isTold()) this.trace.push(() => words(call, way))
@@ -214,6 +219,7 @@ export class World implements Ports, Harmed {
   pass(ms: number): void {
     this.isTimely = false
     this.time += ms
+    this.comes(`it is ${this.time / 1_000} s`)
   }
 
   add(process: Process): Process {
@@ -291,7 +297,10 @@ export class World implements Ports, Harmed {
     this.task = timer.task
     this.isAdrift = false
     const passedMs = this.time - before
-    if (passedMs > 0 && this.#isTold()) this.trace.push(() => `${passedMs / 1_000} s pass`)
+    if (passedMs > 0 && this.#isTold()) {
+      const untilMs = this.time
+      this.trace.push(() => `${passedMs / 1_000} s pass, until ${untilMs / 1_000} s`)
+    }
     this.hearing.learns(process, 'timer')
     timer.callback()
     return 'more'

@@ -1,0 +1,65 @@
+import { missingMs, type Order, type Program, promised, timeoutMs } from './application.js'
+import type { Scenario } from './scenario.js'
+
+/** What there is in a scenario before anything happens, for people: who asks for what, what may go wrong, and who may help. */
+export function settingOf(scenario: Scenario): readonly string[] {
+  const { requests, passes = [], deliveries = 0, operators = 0, pauses = [], lanes, concurrency, loops } = scenario
+  const asked = new Set(requests.map(({ program }) => program))
+  const helps = [
+    ...passes.map(({ worker, node, afterMs }) => `the ${worker} of node ${node + 1}${from(afterMs)}`),
+    ...(loops === undefined ? [] : [`all workers of every node by themselves for ${loops.forMs / 1_000} s`]),
+    ...(deliveries > 0 ? [`webhooks for each act, ${deliveries}${from(scenario.deliveriesAfterMs)}`] : []),
+    ...(operators > 0 ? [`operators, ${operators}${from(scenario.operatorsAfterMs)}`] : []),
+  ]
+  const how = [
+    ...(lanes === undefined ? [] : [`statements in groups, over ${lanes} lanes`]),
+    ...(concurrency === 'wait' ? ['a duplicate waits for the first of its node'] : []),
+    ...(scenario.onFailure === undefined ? [] : [`a failure is one to ${scenario.onFailure}`]),
+    ...pauses.map((ms) => `${ms / 1_000} s pass at some time`),
+  ]
+  return [
+    ...requests.map(({ program, order, nodes, client, afterMs }, index) => {
+      const places = nodes.map((node) => node + 1).join(', then ')
+      return `client ${client ?? index + 1} asks ${program} for ${wordsOf(order)}, at node ${places}${from(afterMs)}`
+    }),
+    ...[...asked].map((program) => `${program}: ${made[program]}`),
+    ...listed('there are also: ', helps),
+    ...listed('', how),
+    ...listed('may go wrong: ', budgetOf(scenario)),
+    `a lease lasts ${promised.leaseMs / 1_000} s, a call ${timeoutMs / 1_000} s, an answer ${promised.retentionMs / 3_600_000} h`,
+  ]
+}
+
+/** What each handler does, and what its provider knows. */
+const made: Readonly<Record<Program, string>> = {
+  plain: 'a payout that its handler makes by itself, and that no engine knows of',
+  deposits:
+    'a deposit that its handler makes by itself, with a key of ours that its provider honours; it may run again',
+  rides: 'a row, a charge whose provider honours keys, and a receipt as an effect',
+  transfers: 'a transfer whose provider honours no keys and has a lookup, and a row',
+  letters: 'a letter whose provider honours no keys and has no lookup',
+  sales: 'a row and a shipment as an effect, in one transaction; its provider honours no keys and has a lookup',
+}
+
+function wordsOf({ tenant, key, amount, isKeyless, misspelt, isHushedUp, hasFee, fails, mood }: Order): string {
+  return [
+    `${amount} as ${tenant} ${isKeyless ? 'without a key' : `under ${key}`}`,
+    ...(misspelt === undefined ? [] : [`whose key is misspelt: ${misspelt}`]),
+    ...(isHushedUp ? ['whose handler hides what has failed'] : []),
+    ...(hasFee ? ['with a fee and a second receipt'] : []),
+    ...(fails === undefined ? [] : [`whose handler ${fails} for ${missingMs / 1_000} s, when all is done`]),
+    ...(mood === undefined ? [] : [`whose provider ${mood}`]),
+  ].join(', ')
+}
+
+function budgetOf({ faults }: Scenario): readonly string[] {
+  return Object.entries(faults).flatMap(([kind, count]) => (count > 0 ? [`${kind} ${count}`] : []))
+}
+
+function from(afterMs: number | undefined): string {
+  return afterMs === undefined ? '' : `, from ${afterMs / 1_000} s on`
+}
+
+function listed(title: string, all: readonly string[]): readonly string[] {
+  return all.length === 0 ? [] : [`${title}${all.join('; ')}`]
+}
