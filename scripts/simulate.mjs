@@ -19,14 +19,14 @@ const help = `npm run simulate -- [options]
 Every schedule of the small cases, then random ones.
 
   --cases         only the small cases, all schedules of each
-  --case WORDS    of these, only those that have the words in their name; nothing is put on record
+  --case WORDS    instead: only those cases that have the words in their name; nothing is put on record
   --random        only the random ones
   --schedules N   so many of them (default 200000, or as many as there is time for)
   --minutes N     for no longer than this (default 2, or as long as it takes where --schedules is said)
   --from SEED     the first of their seeds (default 1)
   --seed SEED     one seed again, in words
   --sabotage      plant every known bug, and see that each is caught
-  --bug WORDS     of these, only those that have the words in their name; nothing is put on record
+  --bug WORDS     instead: only those bugs that have the words in their name, each with the schedule that shows it
   --record        put what was run on record, in docs/RELIABILITY.md; random ones go on after the last seed that is there
   --processes N   how many at once (default: as many as there are cores)
   --help          this text

@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline'
  * @typedef {{ readonly kind: 'case', readonly name: string, readonly schedules: number, readonly cut: number, readonly states: number, readonly isExhausted: boolean }
  *   | { readonly kind: 'random', readonly from: number, readonly schedules: number, readonly busyMs: number, readonly reached: Readonly<Record<string, number>> }
  *   | { readonly kind: 'seed', readonly seed: number, readonly setting: readonly string[], readonly trace: readonly string[] }
+ *   | { readonly kind: 'passed' }
  *   | { readonly kind: 'failed', readonly error: string, readonly how: 'violation' | 'thrown', readonly setting: readonly string[], readonly trace: readonly string[], readonly seed?: number, readonly name?: string }} Line
  */
 

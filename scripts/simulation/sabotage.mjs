@@ -2,10 +2,11 @@
 import { bugs } from '../../test/simulation/planted-bugs.mjs'
 import { bundled, patched } from './bundle.mjs'
 import { simulated } from './child.mjs'
-import { namesWith } from './told.mjs'
+import { namesWith, tell } from './told.mjs'
 
 /**
  * @typedef {import('./bundle.mjs').Edit} Edit
+ * @typedef {import('./child.mjs').Line} Line
  *
  * What catches it: schedules of this many seeds, one of the small cases, or a case of the store conformance suite.
  * @typedef {{ readonly seeds: number } | { readonly case: string } | { readonly suite: string }} Catcher
@@ -37,8 +38,10 @@ export async function sabotage(processes, words) {
   const lane = async () => {
     for (const [index, planted] of waiting) {
       const startedAt = performance.now()
-      const missed = await escaped(planted, `sabotage-${index}`).catch((error) => String(error))
+      const { missed, line } = await planting(planted, `sabotage-${index}`).catch(thrown)
       const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
+      // Whoever asks for some by name may want to see how each shows.
+      if (words !== '' && line?.kind === 'failed') tell(line, `--bug "${planted.bug}"`)
       if (missed === undefined) caught++
       if (missed === undefined) console.log(`✓ ${planted.bug}: caught (${seconds} s)`)
       else console.error(`✗ ${planted.bug}: ${missed}`)
@@ -53,21 +56,41 @@ export async function sabotage(processes, words) {
 }
 
 /**
- * Why a bug was not caught as it should have been; `undefined` when it was.
+ * What was found with a bug in the source, and why that is not what it should have been; `undefined` when it is.
  *
  * @param {PlantedBug} planted
  * @param {string} name
+ * @returns {Promise<{ missed: string | undefined, line?: Line }>}
  */
-async function escaped({ patch, caughtBy, says }, name) {
-  const edits = [patch].flat()
+async function planting(planted, name) {
+  const edits = [planted.patch].flat()
   // Said before anything is built: a patch that no longer applies is a bug that nobody looks for.
   for (const { file } of edits) patched(file, edits)
-  const line = await simulated(await bundled(name, { edits, ...entryOf(caughtBy) }), taskOf(caughtBy))
+  const bundle = await bundled(name, { edits, ...entryOf(planted.caughtBy) })
+  const line = await simulated(bundle, taskOf(planted.caughtBy))
+  return { missed: whyMissed(line, planted), line }
+}
+
+/**
+ * @param {unknown} error
+ * @returns {{ missed: string, line?: Line }}
+ */
+function thrown(error) {
+  return { missed: String(error) }
+}
+
+/**
+ * @param {Line} line
+ * @param {PlantedBug} planted
+ */
+function whyMissed(line, { caughtBy, says }) {
+  if (line.kind === 'random' && 'seeds' in caughtBy && line.schedules < caughtBy.seeds)
+    return `nobody noticed, and only ${line.schedules} of ${caughtBy.seeds} schedules were run in time`
+  if (line.kind === 'case' && !line.isExhausted) return `nobody noticed in ${mostSchedules} schedules of the case`
   if (line.kind !== 'failed') return 'nobody noticed'
-  if (line.how === 'thrown') return `nobody judged it, something was thrown: ${line.error.split('\n')[0]}`
-  return says === undefined || says.test(line.error)
-    ? undefined
-    : `caught, but for another reason: ${line.error.split('\n')[0]}`
+  const [first] = line.error.split('\n')
+  if (line.how === 'thrown') return `nobody judged it, something was thrown: ${first}`
+  return says === undefined || says.test(line.error) ? undefined : `caught, but for another reason: ${first}`
 }
 
 /** @param {Catcher} caughtBy */

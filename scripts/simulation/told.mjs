@@ -15,12 +15,15 @@ export function namesWith(words, known, what) {
   return []
 }
 
-/** @param {Extract<import('./child.mjs').Line, { kind: 'failed' }>} failed */
-export function tell({ error, setting, trace, seed, name }) {
+/**
+ * @param {Extract<import('./child.mjs').Line, { kind: 'failed' }>} failed
+ * @param {string} [again] what runs it again
+ */
+export function tell({ error, setting, trace, seed, name }, again) {
   console.error(`\n✗ ${name ?? `seed ${seed}`}: ${error}\n`)
   for (const line of inWords(setting, trace)) console.error(line)
-  const again = seed === undefined ? `--case "${name}"` : `--seed ${seed}`
-  console.error(`\nAgain: npm run simulate -- ${again}`)
+  const whole = seed === undefined ? `--case "${name}"` : `--seed ${seed}`
+  console.error(`\nAgain: npm run simulate -- ${again ?? whole}`)
 }
 
 /**

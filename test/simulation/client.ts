@@ -10,6 +10,8 @@ import type { World } from './world/world.js'
 /** What a client was told, or that the line broke. */
 export interface Told {
   readonly client: string
+  /** At the end, when nothing goes wrong any more. */
+  readonly isAskingAgain: boolean
   readonly program: Program
   readonly order: Order
   /** How much had been heard by anybody when it was sent. */
@@ -39,6 +41,7 @@ export interface Asking {
   readonly order: Order
   /** The node that each attempt goes to. */
   readonly nodes: readonly number[]
+  readonly isAskingAgain?: true
 }
 
 export interface Surroundings {
@@ -52,14 +55,15 @@ export interface Surroundings {
 }
 
 /** Sends a request, and again with the same key until it has an answer or no attempt is left. */
-export async function client(name: string, { program, order, nodes }: Asking, around: Surroundings): Promise<void> {
+export async function client(name: string, asking: Asking, around: Surroundings): Promise<void> {
+  const { program, order, nodes, isAskingAgain = false } = asking
   const { world, sent, heard } = around
   const process = world.add(newProcess(name))
   const clock = world.clockOf(process)
   for (const [at, index] of nodes.entries()) {
     const sentAfter = sent(name)
     const { reply, received } = await asked(process, { index, program, order, isLast: at === nodes.length - 1 }, around)
-    heard({ client: name, program, order: received, sentAfter, reply })
+    heard({ client: name, isAskingAgain, program, order: received, sentAfter, reply })
     if (reply !== 'lost' && isAnswered(reply)) return
     await new Promise<void>((resolve) => clock.after(1_000, resolve))
   }
@@ -86,7 +90,7 @@ function asked(
     const request: PortCall<void> = {
       process,
       port: 'network',
-      words: () => `${process.name} sends ${order.tenant}/${order.key} to node ${index + 1}`,
+      words: () => `${process.name} sends ${sentAs(order)} to node ${index + 1}`,
       broken: brokenLine,
       adrift: brokenLine,
       happen() {
@@ -121,6 +125,12 @@ function asked(
       world.send(answer, undefined, lost)
     }
   })
+}
+
+/** As its client sends it: a key that is minted is known to nobody yet. */
+function sentAs({ tenant, key, isKeyless, misspelt }: Order): string {
+  if (isKeyless) return `a request of ${tenant} without a key`
+  return misspelt === undefined ? `${tenant}/${key}` : `${tenant}/${key}, misspelt (${misspelt}),`
 }
 
 const replayed = 'Idempotent-Replayed'

@@ -21,7 +21,7 @@ import { judgeHeardOf, judgeResolved, judgeTold, noteLanded } from './invariants
 import { judgeFence } from './invariants/fences.js'
 import { keyLives, oncePerLife } from './invariants/lives.js'
 import { judgeAsker, judgeMalformed, judgeSender } from './invariants/misspelt.js'
-import { patience } from './invariants/patience.js'
+import { patience, stateInWords } from './invariants/patience.js'
 import { isOvertaken, judgeChange, nameOf, recordChanges } from './invariants/records.js'
 import { judgeRefusal, judgeRefused, noteChange } from './invariants/refusals.js'
 import { retention } from './invariants/retention.js'
@@ -258,8 +258,8 @@ export function invariants({
       const open = [...database.records()].filter((record) => !isSettled(record, world.now()))
       const effects = [...database.effects()].filter(({ state }) => state !== 'done')
       const words = [
-        ...open.map(({ key, state, errorCode }) => `${key} is ${state} (${errorCode})`),
-        ...effects.map(({ kind, state, errorCode }) => `an effect ${kind} is ${state} (${errorCode})`),
+        ...open.map((record) => `${record.key} is ${stateInWords(record)}`),
+        ...effects.map((effect) => `an effect ${effect.kind} is ${stateInWords(effect)}`),
       ]
       demand(false, () => `after a day something is stuck: ${words.join(', ')}`)
       throw new Error('unreachable')
@@ -275,7 +275,8 @@ export function invariants({
       for (const effect of effects) judgeLeftDead(effect, ledger)
       const hasRow = (table: string, id: string) => database.rows(table).some((row) => row.id === id)
       const recordNamed = (name: string) => database.tables.records.get(name.replace('/', '\n'))?.committed?.record
-      for (const { service, subject } of ledger) judgeHappened({ what: service, subject }, recordNamed)
+      for (const { service, subject, isDenied } of ledger)
+        judgeHappened({ what: service, subject, isDenied }, recordNamed)
       for (const { committed: row } of database.tables.rows.values())
         if (row !== undefined && row.table !== 'events')
           judgeHappened({ what: row.table, subject: row.id }, recordNamed)
@@ -293,8 +294,8 @@ export function invariants({
       }
       // Whoever asks again may be told to retry, and does; what counts is what it hears in the end.
       const last = new Map(heard.map((told) => [told.client, told]))
-      for (const { client, order, reply } of last.values()) {
-        if (!client.endsWith('again') || reply === 'lost') continue
+      for (const { isAskingAgain, order, reply } of last.values()) {
+        if (!isAskingAgain || reply === 'lost') continue
         const isUnknown = recordOf(order)?.state === 'unknown'
         demand(isAnswered(reply) || isUnknown, () => `${order.key} ended in ${reply.status}`)
       }

@@ -5,6 +5,7 @@ import { missingMs, promised } from './application.js'
 import { client, type Surroundings } from './client.js'
 import { passMs } from './invariants/patience.js'
 import type { Simulation } from './scenario.js'
+import { workerAt } from './setting.js'
 import { newProcess } from './world/process.js'
 
 /**
@@ -39,7 +40,7 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
   /** Over when it has ended, or its process: what it was sent may do that, and then others come all the same. */
   function pass(name: WorkerName): Promise<void> {
     const { worker, process } = node(0)
-    world.comes(`the ${name} of ${process.name} makes a pass`)
+    world.comes(`${workerAt(name, process.name)} makes a pass`)
     return new Promise((resolve) => {
       process.onCrash.push(resolve)
       const passed = Promise.resolve(worker(name)?.runOnce()).catch(nothing)
@@ -96,7 +97,7 @@ export function recovery(simulation: Simulation, around: Surroundings): () => bo
       // Whoever sent no key cannot ask again.
       if (asked.has(what) || order.isKeyless || order.misspelt !== undefined) continue
       asked.add(what)
-      void client(`client of ${what}, who asks again`, { program, order, nodes: threeTimes }, around)
+      void client(`whoever sent ${what}`, { program, order, nodes: threeTimes, isAskingAgain: true }, around)
     }
   }
 

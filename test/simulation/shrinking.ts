@@ -2,7 +2,7 @@ import { run } from './running.js'
 import type { Scenario } from './scenario.js'
 import { simulation, type Watching } from './simulation.js'
 import { type Choice, type Chooser, following, recalling, usual } from './world/choices.js'
-import { calm } from './world/world.js'
+import { calm, consequence } from './world/world.js'
 
 /** A schedule that breaks a promise, as short as could be found. */
 export interface Shrunk {
@@ -73,7 +73,8 @@ function promiseIn(error: unknown): string {
 async function tried(scenario: Scenario, chooser: Chooser, watching: Watching): Promise<Shrunk> {
   const choices: Choice[] = []
   const { error, simulation: made } = await run({ simulation: simulation(scenario, chooser, watching), choices })
-  return { scenario, error, list: untilCalm(made.world.trace.map((words) => words())), trace: made.story() }
+  const steps = made.world.trace.map((words) => words()).filter((words) => !words.startsWith(consequence))
+  return { scenario, error, list: untilCalm(steps), trace: made.story() }
 }
 
 /** Everybody keeps his name when others are left out. */
@@ -94,6 +95,8 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
   for (const [index, asking] of requests.entries())
     if (asking.nodes.length > 1)
       yield { ...scenario, requests: requests.with(index, { ...asking, nodes: asking.nodes.slice(0, -1) }) }
+  for (const [kind, count = 0] of Object.entries(scenario.faults))
+    if (count > 0) yield { ...scenario, faults: { ...scenario.faults, [kind]: count - 1 } }
   if (lanes !== undefined || concurrency !== undefined)
     yield { ...rest, requests, passes, deliveries, operators, pauses }
 }

@@ -9,6 +9,7 @@ import { type Act, eventIdOf, Provider } from './provider.js'
 import { Reached } from './reached.js'
 import { recovery } from './recovery.js'
 import type { Scenario, Simulation } from './scenario.js'
+import { workerAt } from './setting.js'
 import { storyOf } from './story.js'
 import type { Chooser } from './world/choices.js'
 import { faultsOf } from './world/faults.js'
@@ -147,7 +148,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
         ?.runOnce()
         .catch(() => undefined)
     const pass = () => begins(index, worker, make)
-    sometime(`the ${worker} of node ${index + 1} makes a pass`, pass, afterMs)
+    sometime(`${workerAt(worker, `node ${index + 1}`)} makes a pass`, pass, afterMs)
   }
   if (loops !== undefined) world.clockOf(outside).after(loops.forMs, () => {})
   const looks = operator({ scenario, database, provider })

@@ -4,7 +4,7 @@ import type { StoredRecord } from '../../src/engine/record.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { type Change, rowChanges } from './invariants/row-changes.js'
 import type { Provider } from './provider.js'
-import type { World } from './world/world.js'
+import { consequence, type World } from './world/world.js'
 
 /** What happened, for people: each step in words, and behind it what it made of records, effects and what is known of calls. */
 export interface Story {
@@ -18,9 +18,6 @@ interface Told {
   readonly database: SimulatedDatabase
   readonly provider: Provider
 }
-
-/** How a line begins that says what came of the step above it. */
-const consequence = '→ '
 
 export function storyOf({ world, database, provider }: Told): Story {
   const { tables } = database
@@ -98,10 +95,10 @@ function inWords(record: StoredRecord, at: At): string {
 
 function ofEffect({ before, after }: Change<StoredEffect>, at: At): string {
   if (after === undefined) return `${before === undefined ? 'an effect' : nameOf(before)} is gone`
-  const { state, fence, started, errorCode, leaseUntil, reconcileAfter, dueAt } = after
+  const { state, fence, started, errorCode, leaseUntil, onLeaseOver, reconcileAfter, dueAt } = after
   const how = {
     ready: `ready, due at ${at(dueAt)}`,
-    leased: `leased until ${at(leaseUntil)}`,
+    leased: `leased until ${at(leaseUntil)}${onLeaseOver === 'doubt' ? ', its call begun' : ''}`,
     done: 'done',
     unknown: `unknown: ${errorCode}, ${lookedAt(reconcileAfter, at)}`,
     dead: `dead: ${errorCode}`,

@@ -289,6 +289,15 @@ export const interrupted: readonly Case[] = [
     reaches: ['a doubt that was left to an operator'],
   },
   {
+    name: 'a call without a key whose provider denies what he has done, against its reconciler',
+    scenario: {
+      requests: [{ ...denied, order: { ...denied.order, isKeyless: true } }],
+      passes: [pass('reconciler', late)],
+      faults: { breaks: 1 },
+    },
+    reaches: ['a doubt that the reconciler ended', 'a call that had not landed'],
+  },
+  {
     name: 'a call whose provider denies for a while what he tells of later, against its reconciler and a retry',
     scenario: {
       requests: [denied, { ...denied, nodes: [2], afterMs: 60_000 }],

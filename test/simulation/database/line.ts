@@ -120,6 +120,10 @@ class PromptWrite<T> extends LoneRead<T> {
 const kinds = { read: LoneRead, prompt: PromptWrite } as const
 
 class LoneWrite<T> extends PromptWrite<T> {
+  isInVain(value: T): boolean {
+    return value === undefined || value === false
+  }
+
   adrift(): Error {
     return storeError(brokenLine())
   }

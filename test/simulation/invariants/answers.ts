@@ -9,7 +9,24 @@ export function judgeSent(order: Order, sent: Sent, record: StoredRecord | undef
   const name = `${order.tenant}/${order.key}`
   judgeWhose(order, sent, name)
   demand(record?.state === 'completed', () => `${name} was answered before that was durable`)
-  demand(holds(record, sent), () => `${name} was sent something else than what is stored`)
+  demand(
+    holds(record, sent),
+    () => `${name} was sent something else than what is stored${instead(sent, storedIn(record))}`,
+  )
+}
+
+/** Both of them, for whoever has to see why. */
+function instead(one: Sent, other: Sent | undefined): string {
+  return `: ${inWords(one)}, and not ${other === undefined ? 'nothing' : inWords(other)}`
+}
+
+function inWords({ status, body, lines }: Sent): string {
+  return `${status} ${body} ${lines.trim().replaceAll('\n', ', ')}`
+}
+
+function storedIn({ answer }: StoredRecord): Sent | undefined {
+  if (answer?.kind !== 'kept') return undefined
+  return { status: answer.status, body: textOf(answer.body), lines: linesOf(answer.headers) }
 }
 
 /** Whose it is comes first: what is another's is stored under another name. */
@@ -52,12 +69,13 @@ export function judgeHeard(told: Told, heard: readonly Told[], earlier: number, 
   for (let index = 0; index < earlier; index++) {
     const before = heard[index]
     if (before === undefined || before.reply === 'lost') continue
-    if (!isAnswer(before.reply) || !isSameKey(before, told)) continue
+    const first = before.reply
+    if (!isAnswer(first) || !isSameKey(before, told)) continue
     const isAfter = index < told.sentAfter
     if (isAfter && isAnswer(reply))
-      demand(reply.epoch >= before.reply.epoch, () => `${name} got an answer from before the last one`)
-    if (reply.epoch !== before.reply.epoch) continue
-    if (isAnswer(reply)) demand(isSame(before.reply, reply), () => `${name} got two different answers`)
+      demand(reply.epoch >= first.epoch, () => `${name} got an answer from before the last one`)
+    if (reply.epoch !== first.epoch) continue
+    if (isAnswer(reply)) demand(isSame(first, reply), () => `${name} got two different answers${instead(reply, first)}`)
     else if (isAfter && !isOther(before, told)) {
       const isContradicted = reply.status === 422 || (reply.status === 409 && duplicates === 'reject')
       demand(!isContradicted, () => `${name} had an answer, and then a ${reply.status}`)

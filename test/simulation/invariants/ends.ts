@@ -61,6 +61,8 @@ function saysFee(body: Uint8Array): boolean {
 export interface Happened {
   readonly what: string
   readonly subject: string
+  /** Whoever did it has said since that he had not. */
+  readonly isDenied?: true | undefined
 }
 
 /** Rows of the first phase of an operation stand, whatever it is answered with, unless that says that they do not. */
@@ -78,7 +80,10 @@ function mayStand(what: string, status: number): boolean {
 }
 
 /** Nothing else has: whatever happened, happened for a record, and is what its answer says. */
-export function judgeHappened({ what, subject }: Happened, recordOf: (name: string) => StoredRecord | undefined): void {
+export function judgeHappened(
+  { what, subject, isDenied }: Happened,
+  recordOf: (name: string) => StoredRecord | undefined,
+): void {
   const at = subject.lastIndexOf('#')
   const record = recordOf(subject.slice(0, at))
   const generation = Number(firstOf(subject).slice(at + 1))
@@ -88,6 +93,8 @@ export function judgeHappened({ what, subject }: Happened, recordOf: (name: stri
   if (generation < record.generation || record.state === 'unknown' || record.state === 'expired') return
   // Who makes his calls by himself has made them, though he failed then, or crashed: his client asks again, or does not.
   if (record.operation === 'deposits' && record.state !== 'completed') return
+  // What was denied waits for its client; and one without a key has none who could come back.
+  if (isDenied && record.state === 'failed_retryable') return
   const { acts, rows } = results[record.operation as Program]
   const isOwn = acts.includes(what) || rows.includes(what) || (what === 'fee' && acts.includes('charge'))
   demand(isOwn, () => `there is a ${what} for ${subject}, which is none of the ${record.operation}`)

@@ -35,21 +35,26 @@ export function patience(): { judge(open: Open): void } {
   return {
     judge({ time, apartMs, records, effects }) {
       for (const record of records) {
-        const { scope, key, generation, state, fence, errorCode } = record
+        const { scope, key, generation, fence } = record
         waits(
           `${scope}/${key}#${generation}`,
-          `${state} (${errorCode}) under fence ${fence}`,
+          `${stateInWords(record)} under fence ${fence}`,
           time,
           mostOf(record, apartMs),
         )
       }
       for (const effect of effects) {
-        const { id, state, fence, errorCode } = effect
+        const { id, state, fence } = effect
         if (isFinal(state) || state === 'dead' || effects.some((other) => mayHoldUp(other, effect))) continue
-        waits(`effect ${id}`, `${state} (${errorCode}) under fence ${fence}`, time, mostOfEffect(effect, apartMs))
+        waits(`effect ${id}`, `${stateInWords(effect)} under fence ${fence}`, time, mostOfEffect(effect, apartMs))
       }
     },
   }
+}
+
+/** And why it is in it, where that is said. */
+export function stateInWords({ state, errorCode }: Pick<StoredRecord | StoredEffect, 'state' | 'errorCode'>): string {
+  return errorCode === undefined ? state : `${state} (${errorCode})`
 }
 
 function mostOf({ state, attempt, looks }: StoredRecord, apartMs: number): number {

@@ -28,6 +28,8 @@ export interface PortCall<T> {
   readonly cancel?: () => T
   /** The world's time after which it can no longer happen: nothing is on its way to a provider for ever. */
   readonly until?: number | undefined
+  /** Whether the caller learns that it changed nothing. */
+  isInVain?(value: T): boolean
   /** What it has seen so far, in short, for telling states apart. */
   readonly saw?: () => string
   /** What the caller learns, in short, for telling runs apart. */

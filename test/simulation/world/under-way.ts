@@ -102,7 +102,7 @@ export function adriftOf(call: PortCall<unknown>): PortCall<unknown> {
     isTraceless: call.isTraceless ?? false,
     isUrgent: call.isUrgent ?? false,
     isUnheeded: call.isUnheeded,
-    words: () => call.words(),
+    words: () => `what was under way arrives: “${call.words()}”`,
     isReady: () => call.isReady?.() !== false,
     happen: () => call.happen(),
     saw: () => call.saw?.() ?? '',

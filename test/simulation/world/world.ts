@@ -4,7 +4,7 @@ import { type Fault, type Faults, faultsFor, haste, timely, words } from './faul
 import { goesWrong, type Harmed } from './going-wrong.js'
 import { Hearing } from './hearing.js'
 import { happens, type PortCall, type Ports } from './port-call.js'
-import { type Process, stateOf } from './process.js'
+import { type Process, stateOf, wordsOf } from './process.js'
 import { countsOf, type Task } from './task.js'
 import { type Timer, timers } from './timers.js'
 import {
@@ -23,6 +23,9 @@ import {
 
 /** When every world begins: not 0, which would hide a missing time. */
 const beginning = Date.UTC(2030, 0, 1)
+
+/** How a line of a trace begins that says what came of the step above it. */
+export const consequence = '→ '
 
 /** That there is nothing left to choose, in words. */
 export const calm = 'from here on nothing goes wrong'
@@ -196,10 +199,27 @@ export class World implements Ports, Harmed {
     this.isAdrift = chosen.call.process === ghost
     this.#pending.splice(this.#pending.indexOf(chosen), 1)
     const before = this.#options.writes?.() ?? 0
-    this.#happens(chosen, way)
+    this.#happens(this.#options.tellsAll ? this.#telling(chosen) : chosen, way)
     const written = (this.#options.writes?.() ?? 0) - before
     this.writes += written
     if (chosen.task !== undefined) chosen.task.writes += written
+  }
+
+  /** The same, and what its process is told is put down where nothing else shows it: an error, or that nothing was changed. */
+  #telling(pending: Pending): Pending {
+    const { call, resolve, reject } = pending
+    const told = (what: string) => this.trace.push(() => `${consequence}${call.process.name} is told: ${what}`)
+    return {
+      ...pending,
+      resolve(value) {
+        if (call.isInVain?.(value)) told('nothing was changed')
+        resolve(value)
+      },
+      reject(error) {
+        told(wordsOf(error))
+        reject(error)
+      },
+    }
   }
 
   /** From here on everything goes well, in the order in which it is asked for: nothing is chosen any more. */
