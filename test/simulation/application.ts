@@ -101,7 +101,7 @@ export function isStoredFailure(body: string): boolean {
   return body.includes('"missing":') || body.includes('"code":"handler_failed"')
 }
 
-export interface Surroundings {
+export interface ProgramContext {
   readonly process: Process
   readonly provider: Provider
 }

@@ -44,7 +44,7 @@ export interface Asking {
   readonly isAskingAgain?: true
 }
 
-export interface Surroundings {
+export interface ClientContext {
   readonly world: World
   readonly node: (index: number) => SimulatedNode
   /** Says that a request leaves, and how much has been heard by then. */
@@ -55,7 +55,7 @@ export interface Surroundings {
 }
 
 /** Sends a request, and again with the same key until it has an answer or no attempt is left. */
-export async function client(name: string, asking: Asking, around: Surroundings): Promise<void> {
+export async function client(name: string, asking: Asking, around: ClientContext): Promise<void> {
   const { program, order, nodes, isAskingAgain = false } = asking
   const { world, sent, heard } = around
   const process = world.add(newProcess(name))
@@ -83,8 +83,8 @@ export function isAnswer({ status, body }: Pick<Sent, 'status' | 'body'>): boole
 function asked(
   process: Process,
   { index, program, order, isLast }: Attempt,
-  { world, node: nodeAt, sending }: Surroundings,
-): Promise<Asked> {
+  { world, node: nodeAt, sending }: ClientContext,
+): Promise<Attempted> {
   return new Promise((hear) => {
     const lost = () => hear({ reply: 'lost', received: order })
     const request: PortCall<void> = {
@@ -168,7 +168,7 @@ interface Attempt {
 }
 
 /** What came of one attempt, and what was asked for as the node saw it. */
-interface Asked {
+interface Attempted {
   readonly reply: Told['reply']
   readonly received: Order
 }

@@ -1,6 +1,6 @@
 import { effects } from '../../src/effects/effects.js'
 import type { EffectAbout, EffectCall, EffectDefinition, Effects } from '../../src/engine/effect-definition.js'
-import { type Order, type Program, type Surroundings, services, timeout, timeoutMs } from './application.js'
+import { type Order, type Program, type ProgramContext, services, timeout, timeoutMs } from './application.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
 import { type Mood, meaningOf, tried } from './moods.js'
 import type { Service } from './provider.js'
@@ -32,7 +32,7 @@ export function effectKindsOf(
   return kinds
 }
 
-export function effectsOf(around: Surroundings, kinds: ReadonlySet<EffectKindName>): Effects<unknown, SimulatedTx> {
+export function effectsOf(around: ProgramContext, kinds: ReadonlySet<EffectKindName>): Effects<unknown, SimulatedTx> {
   const chosen: Record<string, Definition> = {}
   for (const kind of kinds) chosen[kind] = defining[kind](around)
   return effects<Record<string, Shipped>, Record<string, { readonly id: string }>, SimulatedTx>(chosen)
@@ -40,7 +40,7 @@ export function effectsOf(around: Surroundings, kinds: ReadonlySet<EffectKindNam
 
 type Definition = EffectDefinition<Shipped, { readonly id: string }, SimulatedTx>
 
-const defining: Readonly<Record<EffectKindName, (around: Surroundings) => Definition>> = {
+const defining: Readonly<Record<EffectKindName, (around: ProgramContext) => Definition>> = {
   'receipt.send': (around) => ({ call: acting(around, services.receipt), honoursKeyFor: '24h', timeout }),
   'shipment.book': (around) => ({ ...shipping(around), ...lookedUp(around) }),
   'shipment.urge': (around) => ({
@@ -52,12 +52,12 @@ const defining: Readonly<Record<EffectKindName, (around: Surroundings) => Defini
   'shipment.mail': (around) => shipping(around),
 }
 
-function acting({ process, provider }: Surroundings, service: Service): Definition['call'] {
+function acting({ process, provider }: ProgramContext, service: Service): Definition['call'] {
   return ({ payload: { subject, mood }, key }: EffectCall<Shipped>) =>
     provider.act(process, { service, key, subject, timeoutMs, mood })
 }
 
-function shipping(around: Surroundings): Definition {
+function shipping(around: ProgramContext): Definition {
   return {
     call: acting(around, services.shipment),
     apply: (tx: SimulatedTx, _: unknown, { payload }: EffectAbout<Shipped>) => tx.insert('shipped', payload.subject),
@@ -66,7 +66,7 @@ function shipping(around: Surroundings): Definition {
   }
 }
 
-function lookedUp({ process, provider }: Surroundings): Pick<Definition, 'lookup' | 'readLag'> {
+function lookedUp({ process, provider }: ProgramContext): Pick<Definition, 'lookup' | 'readLag'> {
   return {
     lookup: ({ key, payload: { mood } }: EffectAbout<Shipped>) =>
       provider.find(process, { service: services.shipment, key, mood }),

@@ -35,7 +35,7 @@ export interface SimulatedNode {
   answer(program: Program, order: Order): Promise<Reply>
 }
 
-export interface Surroundings {
+export interface NodeContext {
   readonly world: World
   readonly database: SimulatedDatabase
   readonly provider: Provider
@@ -53,7 +53,7 @@ export interface Surroundings {
   readonly reached: () => Reached | undefined
 }
 
-export function startNode(name: string, around: Surroundings): SimulatedNode {
+export function startNode(name: string, around: NodeContext): SimulatedNode {
   const { world, database, provider, programs, kinds, lanes, concurrency, onFailure } = around
   const process = world.add(newProcess(name, 'node'))
   const fraction = seeded(name.charCodeAt(5) * 31 + name.charCodeAt(name.length - 1))

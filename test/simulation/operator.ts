@@ -4,7 +4,7 @@ import type { SimulatedNode } from './node.js'
 import type { Provider } from './provider.js'
 import type { Scenario } from './scenario.js'
 
-interface Surroundings {
+interface OperatorContext {
   readonly scenario: Scenario
   readonly database: SimulatedDatabase
   readonly provider: Provider
@@ -17,7 +17,7 @@ const madeBy: ReadonlyMap<string, string> = new Map([
 ])
 
 /** A person who looks at the provider's ledger, and says at a node what is there. */
-export function operator({ scenario, database, provider }: Surroundings): (node: SimulatedNode) => void {
+export function operator({ scenario, database, provider }: OperatorContext): (node: SimulatedNode) => void {
   const { requests, faults } = scenario
 
   /**

@@ -9,7 +9,7 @@ import {
   type OnFailure,
   type Order,
   type Program,
-  type Surroundings,
+  type ProgramContext,
   secondOf,
   services,
   subjectOf,
@@ -32,7 +32,7 @@ export interface Mounted {
   readonly handler?: (work: Work<SimulatedTx>, order: Order) => Promise<unknown>
 }
 
-interface Node extends Surroundings {
+interface Node extends ProgramContext {
   readonly hapax: Engine<SimulatedTx>
   readonly concurrency: 'reject' | 'wait'
   readonly onFailure: OnFailure | undefined
@@ -189,7 +189,7 @@ const onErrors = {
 } as const satisfies Readonly<Record<OnFailure | 'retry', PolicyOptions['onError']>>
 
 /** The second call of a request, to another service. */
-function feeOf(work: Work<SimulatedTx>, subject: string, { process, provider }: Surroundings) {
+function feeOf(work: Work<SimulatedTx>, subject: string, { process, provider }: ProgramContext) {
   return work.call('fee_created', {
     run: ({ key }) => provider.act(process, { service: services.fee, key, subject, timeoutMs }),
     honoursKeyFor: '24h',

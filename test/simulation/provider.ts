@@ -50,7 +50,7 @@ export interface Asked {
   readonly mood?: Mood | undefined
 }
 
-interface Surroundings extends Ports {
+interface ProviderContext extends Ports {
   readonly time: number
   /** On whose behalf it is asked. */
   readonly task: Task | undefined
@@ -68,9 +68,9 @@ export class Provider {
   readonly toldLanded = new Map<string, Process>()
   /** By key, how often somebody was told that nothing had happened. */
   readonly toldNo = new Map<string, number>()
-  readonly #ports: Surroundings
+  readonly #ports: ProviderContext
 
-  constructor(ports: Surroundings) {
+  constructor(ports: ProviderContext) {
     this.#ports = ports
   }
 

@@ -2,7 +2,7 @@ import { isFinal } from '../../src/engine/effect-store.js'
 import type { State } from '../../src/engine/state.js'
 import { type WorkerName, workerNames } from '../../src/workers/services.js'
 import { missingMs, promised } from './application.js'
-import { client, type Surroundings } from './client.js'
+import { type ClientContext, client } from './client.js'
 import { passMs } from './invariants/patience.js'
 import type { Simulation } from './scenario.js'
 import { workerAt } from './setting.js'
@@ -21,7 +21,7 @@ const seenMs = 5_000
  * What happens when all that was on the way has arrived: nothing goes wrong any more, workers do their work, an operator
  * answers what is left to people, and clients ask once more. What nobody has come back for is over after its retention. Called whenever the world is idle; `false` when all is over.
  */
-export function recovery(simulation: Simulation, around: Surroundings): () => boolean {
+export function recovery(simulation: Simulation, around: ClientContext): () => boolean {
   const { world, database, provider, checks, node } = simulation
   const outside = world.add(newProcess('the time that passes'))
   let round = 0

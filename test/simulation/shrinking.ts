@@ -2,6 +2,7 @@ import { run } from './running.js'
 import type { Scenario } from './scenario.js'
 import { simulation, type Watching } from './simulation.js'
 import { type Choice, type Chooser, following, recalling, usual } from './world/choices.js'
+import type { Budget } from './world/faults.js'
 import { calm, consequence } from './world/world.js'
 
 /** A schedule that breaks a promise, as short as could be found. */
@@ -95,8 +96,13 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
   for (const [index, asking] of requests.entries())
     if (asking.nodes.length > 1)
       yield { ...scenario, requests: requests.with(index, { ...asking, nodes: asking.nodes.slice(0, -1) }) }
-  for (const [kind, count = 0] of Object.entries(scenario.faults))
-    if (count > 0) yield { ...scenario, faults: { ...scenario.faults, [kind]: count - 1 } }
+  for (const faults of withOneLess(scenario.faults)) yield { ...scenario, faults }
   if (lanes !== undefined || concurrency !== undefined)
     yield { ...rest, requests, passes, deliveries, operators, pauses }
+}
+
+function* withOneLess(faults: Budget): Generator<Budget> {
+  const all = Object.entries(faults)
+  for (const [index, [kind, count]] of all.entries())
+    if (count > 0) yield Object.fromEntries(all.with(index, [kind, count - 1]))
 }

@@ -13,13 +13,13 @@ export interface Story {
   lines(): readonly string[]
 }
 
-interface Told {
+interface StoryContext {
   readonly world: World
   readonly database: SimulatedDatabase
   readonly provider: Provider
 }
 
-export function storyOf({ world, database, provider }: Told): Story {
+export function storyOf({ world, database, provider }: StoryContext): Story {
   const { tables } = database
   const takeRecords = rowChanges(tables.records)
   const takeEffects = rowChanges(tables.effects)

@@ -6,7 +6,7 @@ import { limits } from '../../../src/kernel/limits.js'
 import { testifying } from './call-deeds.js'
 import { ownTestimony } from './copies.js'
 import { addressOf } from './database.js'
-import { reapTestimonies } from './hanging.js'
+import { reapTestimonies } from './forgetting.js'
 import type { Line } from './line.js'
 import { allSeen, seen } from './table.js'
 

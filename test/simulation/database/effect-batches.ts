@@ -1,6 +1,6 @@
 import { type EffectStore, isFinal, type StoredEffect } from '../../../src/engine/effect-store.js'
 import * as transitions from '../../../src/engine/effect-transitions.js'
-import { forgetEffects } from './hanging.js'
+import { forgetEffects } from './forgetting.js'
 import type { Line } from './line.js'
 import { allSeen } from './table.js'
 import { updateFree } from './update.js'

@@ -5,7 +5,7 @@ import type { ListQuery, TenantQuery, Usage, WaitingQuery } from '../../../src/e
 import { tenantOf, tenantsAmong } from '../../../src/engine/tenant.js'
 import * as transitions from '../../../src/engine/transitions.js'
 import type { RecordRow } from './database.js'
-import { forgetRecord } from './hanging.js'
+import { forgetRecord } from './forgetting.js'
 import type { Line } from './line.js'
 import { allSeen } from './table.js'
 import { updateFree } from './update.js'

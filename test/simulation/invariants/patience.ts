@@ -7,7 +7,7 @@ import { demand } from '../violation.js'
 export const passMs = 61_000
 
 /** What is open, and how far the clocks of the database and of its nodes are apart: "not landed" waits for both. */
-export interface Open {
+export interface OpenWork {
   readonly time: number
   readonly apartMs: number
   readonly records: readonly StoredRecord[]
@@ -19,7 +19,7 @@ export interface Open {
  * what is in doubt until the provider shows what it did, and somebody has looked. Asked before each pass; time that is spent in
  * one state counts.
  */
-export function patience(): { judge(open: Open): void } {
+export function patience(): { judge(open: OpenWork): void } {
   const known = new Map<string, { readonly as: string; readonly since: number }>()
 
   function waits(name: string, as: string, time: number, mostMs: number): void {

@@ -1,10 +1,10 @@
 import { type Process, remembered } from './process.js'
 import type { Task } from './task.js'
 import type { Timers } from './timers.js'
-import type { Replied } from './under-way.js'
+import type { ReplyOnItsWay } from './under-way.js'
 
 /** What is known of the world by whoever tells its processes something. */
-interface Hour {
+interface Moment {
   readonly time: number
   readonly task: Task | undefined
   /** Whether it keeps in short what each process was told. */
@@ -13,17 +13,17 @@ interface Hour {
 
 /** What processes hear, and when: one that is stopped hears of it when it goes on. */
 export class Hearing {
-  readonly #hour: Hour
+  readonly #moment: Moment
   readonly #timers: Timers
 
-  constructor(hour: Hour, timers: Timers) {
-    this.#hour = hour
+  constructor(moment: Moment, timers: Timers) {
+    this.#moment = moment
     this.#timers = timers
   }
 
   /** The process is told what came of its call; `first`: before what else it has to do when it goes on. */
-  reply(process: Process, replied: Replied, place?: 'first'): void {
-    if (process.frozenUntil <= this.#hour.time) this.#tell(process, replied)
+  reply(process: Process, replied: ReplyOnItsWay, place?: 'first'): void {
+    if (process.frozenUntil <= this.#moment.time) this.#tell(process, replied)
     else {
       this.owes(process, replied, place)
       this.#whenItGoesOn(process, () => this.#tell(process, replied), place)
@@ -31,14 +31,14 @@ export class Hearing {
   }
 
   /** What is in a reply is decided when it happens, whenever it arrives. */
-  owes(process: Process, { learned }: Replied, place = 'last'): void {
-    const { remembers, time } = this.#hour
+  owes(process: Process, { learned }: ReplyOnItsWay, place = 'last'): void {
+    const { remembers, time } = this.#moment
     if (remembers) process.owed = remembered(process.owed, time, `${place}: ${learned()}`)
   }
 
   /** Something arrives at a process, and begins there. */
   arrives(process: Process, words: string, begin: () => void): void {
-    const { remembers, time } = this.#hour
+    const { remembers, time } = this.#moment
     if (process.frozenUntil <= time) {
       this.learns(process, words)
       begin()
@@ -53,18 +53,18 @@ export class Hearing {
 
   /** Puts down that it knows this from now on. */
   learns(process: Process, words: string): void {
-    const { remembers, time } = this.#hour
+    const { remembers, time } = this.#moment
     if (remembers) process.told = remembered(process.told, time, words)
   }
 
-  #tell(process: Process, { tell, learned }: Replied): void {
+  #tell(process: Process, { tell, learned }: ReplyOnItsWay): void {
     // What is learned is worth its words only to who remembers.
-    if (this.#hour.remembers) this.learns(process, learned())
+    if (this.#moment.remembers) this.learns(process, learned())
     tell()
   }
 
   #whenItGoesOn(process: Process, callback: () => void, place?: 'first'): void {
-    const { task } = this.#hour
+    const { task } = this.#moment
     this.#timers.add({ at: process.frozenUntil, process, callback, isWeak: false, task }, place)
   }
 }

@@ -59,7 +59,7 @@ export function harmsToWaiting(
 }
 
 /** A reply on its way back: whom to tell, and what is learned from it, in short. */
-export interface Replied {
+export interface ReplyOnItsWay {
   readonly tell: () => void
   readonly learned: () => string
 }
@@ -70,7 +70,7 @@ export function happened(
   resolve: Pending['resolve'],
   reject: Pending['reject'],
   how?: 'cancelled',
-): Replied {
+): ReplyOnItsWay {
   try {
     const value = how === 'cancelled' ? call.cancel?.() : call.happen()
     return { tell: () => resolve(value), learned: () => `${call.words()}: ${call.digest?.(value) ?? wordsOf(value)}` }

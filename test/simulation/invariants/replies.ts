@@ -1,0 +1,56 @@
+import type { StoredRecord } from '../../../src/engine/record.js'
+import type { Order } from '../application.js'
+import { isAnswer, type Replied } from '../client.js'
+import type { Task } from '../world/task.js'
+import { holds, judgeMinted, judgeSent } from './answers.js'
+import { type Judged, recordOf } from './judged.js'
+import type { Memory } from './memory.js'
+import { judgeMalformed } from './misspelt.js'
+import { judgeRefusal } from './refusals.js'
+
+/** What a node begins to send. */
+export interface Sending {
+  readonly task: Task
+  readonly order: Order
+  readonly sent: Replied
+}
+
+/** Judges what is sent by what is stored by then, and tells of the record that it is about. */
+export function repliesJudged(
+  { world, database, work, reached }: Judged,
+  { overtaken, found, away }: Memory,
+): (sending: Sending) => StoredRecord | undefined {
+  /**
+   * What is sent is what is stored now, or was while the request was there: who made an answer himself, and was stopped until
+   * its time was over and its key was used anew, sends the one that was stored then; and so does who has read one that was
+   * buried before he sent it.
+   */
+  function recordBehind({ task, order, sent }: Sending): StoredRecord | undefined {
+    const earlier = overtaken.find(
+      ({ record, at }) => isNamed(record, order) && holds(record, sent) && (!sent.isReplay || at >= task.begunAfter),
+    )
+    return earlier?.record ?? recordOf(database, order)
+  }
+
+  return (sending) => {
+    const { task, order, sent } = sending
+    const name = `${order.tenant}/${order.key}`
+    const record = recordBehind(sending)
+    if (order.misspelt !== undefined) {
+      judgeMalformed(sent, name)
+      reached()?.note('a key that was malformed')
+      return record
+    }
+    if (sent.isReplay) reached()?.note('a replay')
+    if (away.told(task, sent, name, (claimId) => found.has(claimId))) reached()?.note('a request that was sent away')
+    if (work === 'own') judgeMinted(task, order, sent)
+    if (sent.status >= 500 && isAnswer(sent)) reached()?.note('a failure that is an answer')
+    if (isAnswer(sent)) judgeSent(order, sent, record)
+    else if (work === 'own') judgeRefusal(task, sent, name, world.isUnharmed && world.isTimely)
+    return record
+  }
+}
+
+function isNamed({ scope, key }: StoredRecord, order: Order): boolean {
+  return scope === order.tenant && key === order.key
+}

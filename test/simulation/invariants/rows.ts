@@ -1,0 +1,76 @@
+import type { StoredRecord } from '../../../src/engine/record.js'
+import { judgeDead } from './dead.js'
+import { judgeDoubt, judgeSwept } from './doubts.js'
+import { isNotLanded, judgeEffect } from './effects.js'
+import { judgeResolved, noteLanded } from './evidence.js'
+import { judgeFence } from './fences.js'
+import type { Judged } from './judged.js'
+import type { Memory } from './memory.js'
+import { isOvertaken, judgeChange, nameOf, type RecordChange, recordChanges } from './records.js'
+import { noteChange } from './refusals.js'
+import { rowChanges } from './row-changes.js'
+import { judgeEvent } from './webhooks.js'
+
+/** Judges what was written since it looked last, and puts it down to whose task that was. */
+export function rowsJudged({ world, database, provider, reached }: Judged, memory: Memory): () => void {
+  const { away, found, kept, landed, lives, notLanded, overtaken } = memory
+  const takeRecords = recordChanges(database, () => world.now())
+  const takeEffects = rowChanges(database.tables.effects)
+  const takeEvents = rowChanges(database.tables.events)
+  /** How much had been written when the rows were last looked at: nothing else changes them. */
+  let looked = 0
+
+  function ofRecord(change: RecordChange): void {
+    judgeChange(change, {
+      now: change.at,
+      keptSince: () => kept.since(nameOf(change)),
+      openEffects: () => openEffects(change.before),
+      isHolders: () => database.fencedWrites.some((write) => write.of === 'record' && write.before === change.before),
+    })
+    if (world.isTimely) judgeDoubt(change, provider.asks)
+    judgeSwept(change)
+    // A duplicate that waits asks several times: what is on its way since the first cannot be called back, only given back.
+    if (!world.isAdrift) away.judge(change)
+    reached()?.record(change)
+    lives.note(change)
+    kept.note(change)
+    if (isOvertaken(change)) overtaken.push({ record: change.before, at: world.noted++ })
+    const { task } = world
+    if (task !== undefined) noteChange(task, change, { now: world.now(), isAdrift: world.isAdrift, found })
+  }
+
+  function ofEffect(change: ReturnType<typeof takeEffects>[number]): void {
+    judgeEffect(change, world.now())
+    judgeDead(change, world.now())
+    judgeResolved(change, database.testimonies())
+    reached()?.effect(change)
+    const key = change.before?.downstreamKey
+    if (key !== undefined && isNotLanded(change)) notLanded.set(key, (notLanded.get(key) ?? 0) + 1)
+  }
+
+  /** Of its generation: one that is used anew may have written its own by now. */
+  function openEffects(record: StoredRecord | undefined): number {
+    let open = 0
+    for (const { recordId, generation, state } of database.effects())
+      if (recordId === record?.id && generation <= record.generation && state !== 'done' && state !== 'discarded')
+        open++
+    return open
+  }
+
+  function lookAtChanges(): void {
+    looked = world.writes
+    for (const change of takeRecords()) ofRecord(change)
+    for (const change of takeEffects()) ofEffect(change)
+    if (database.tables.testimonies.size > 0) noteLanded(database.testimonies(), landed, () => world.noted++)
+    if (database.tables.events.size === 0) return
+    for (const { after } of takeEvents())
+      if (after !== undefined) judgeEvent(after, provider.ledger, database.testimonies())
+  }
+
+  return () => {
+    if (looked !== world.writes) lookAtChanges()
+    if (database.metByReaper.length > 0) for (const met of database.metByReaper.splice(0)) reached()?.reaper(met)
+    if (database.fencedWrites.length === 0) return
+    for (const write of database.fencedWrites.splice(0)) judgeFence(write)
+  }
+}
