@@ -100,7 +100,7 @@ module.exports = {
     {
       name: 'simulated-testimonies-are-the-engine-s',
       severity: 'error',
-      module: { path: '^test/simulation/database/hanging\\.ts$' },
+      module: { path: '^test/simulation/database/forgetting\\.ts$' },
       to: { path: '^src/engine/reaped-testimony\\.ts$' },
     },
     {
