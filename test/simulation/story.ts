@@ -85,9 +85,9 @@ function inWords(record: StoredRecord, at: At): string {
     case 'completed':
       return `completed with ${answer?.status}, kept until ${at(expiresAt)}`
     case 'failed_retryable':
-      return `failed_retryable at ${recoveryPoint}: ${errorCode}`
+      return `failed_retryable at ${recoveryPoint}${because(errorCode)}`
     case 'unknown':
-      return `unknown: ${errorCode}, ${lookedAt(reconcileAfter, at)}`
+      return `unknown${because(errorCode)}, ${lookedAt(reconcileAfter, at)}`
     case 'expired':
       return 'expired: a tombstone'
   }
@@ -100,8 +100,8 @@ function ofEffect({ before, after }: Change<StoredEffect>, at: At): string {
     ready: `ready, due at ${at(dueAt)}`,
     leased: `leased until ${at(leaseUntil)}${onLeaseOver === 'doubt' ? ', its call begun' : ''}`,
     done: 'done',
-    unknown: `unknown: ${errorCode}, ${lookedAt(reconcileAfter, at)}`,
-    dead: `dead: ${errorCode}`,
+    unknown: `unknown${because(errorCode)}, ${lookedAt(reconcileAfter, at)}`,
+    dead: `dead${because(errorCode)}`,
     parked: 'parked',
     discarded: 'discarded',
   }[state]
@@ -114,6 +114,10 @@ function ofTestimony({ downstreamKey, says, by }: KeptTestimony): string {
 
 function lookedAt(reconcileAfter: number | undefined, at: At): string {
   return reconcileAfter === undefined ? 'left to a person' : `looked at again at ${at(reconcileAfter)}`
+}
+
+function because(errorCode: string | undefined): string {
+  return errorCode === undefined ? '' : `: ${errorCode}`
 }
 
 function nameOf({ id, kind }: StoredEffect): string {

@@ -16,6 +16,8 @@ export interface SimulatedDatabase {
   readonly fencedWrites: FencedWrite[]
   /** What is past its time and not over, and what the reaper has come upon all the same: whoever judges takes them out. */
   readonly metByReaper: Unfinished[]
+  /** What whoever looked for a key has found, or that somebody else has its lock: whoever judges takes them out. */
+  readonly met: (StoredRecord | 'locked')[]
   newId(of: 'record' | 'effect' | 'call' | 'testimony'): number
   newTransactionId(processName: string): string
 
@@ -91,6 +93,7 @@ export function simulatedDatabase(): SimulatedDatabase {
     tables,
     fencedWrites: [],
     metByReaper: [],
+    met: [],
     newId: (of) => ++lastIds[of],
     newTransactionId(processName) {
       const count = (begun.get(processName) ?? 0) + 1

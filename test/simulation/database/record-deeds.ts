@@ -67,6 +67,7 @@ export function recordDeeds(line: Line, by: By) {
         run() {
           const row = seen(records, addressOf(name), by)
           if (row === undefined) return undefined
+          database.met.push(row.record)
           return { record: row.record, committedIn: row.committedIn, revision: '', now: now(), sought: name }
         },
       }

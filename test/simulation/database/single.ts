@@ -117,11 +117,15 @@ async function opened(
 
 /** The key's lock for the rest of the transaction, if it is free. */
 function taking(line: Line, reservation: Reservation, by: Transaction) {
-  const { keyLocks } = line.database.tables
+  const { tables, met } = line.database
+  const { keyLocks } = tables
   const address = addressOf(reservation)
   return {
     run() {
-      if (holderOf(keyLocks, address, by) !== undefined) return false
+      if (holderOf(keyLocks, address, by) !== undefined) {
+        met.push('locked')
+        return false
+      }
       held(keyLocks, address, by)
       return true
     },

@@ -1,6 +1,6 @@
 import type { Table } from './cells.js'
 import type { Statement } from './line.js'
-import { type By, holderOf, put, seen } from './table.js'
+import { type By, held, holderOf, put, seen } from './table.js'
 
 /** What a statement does, without its words. */
 export type Deed<T> = Required<Pick<Statement<T>, 'waitsFor' | 'run'>> & Pick<Statement<T>, 'saw'>
@@ -27,6 +27,33 @@ export function update<K, V>(
       const current = seen(table, key, by)
       const next = current && to(current)
       if (next !== undefined && next !== current) put(table, key, next, by)
+      return next
+    },
+  }
+}
+
+/**
+ * The same, and keeps the row's lock until the transaction ends, also where it does not change the row: `SELECT … FOR UPDATE`,
+ * and then an UPDATE of what that gave. What is not asked for is neither waited for nor locked.
+ */
+export function updateLocked<K, V>(
+  table: Table<K, V>,
+  key: K,
+  by: By,
+  { isAskedFor, to }: { readonly isAskedFor: (current: V) => boolean; readonly to: (current: V) => V | undefined },
+): Deed<V | undefined> {
+  const found = () => {
+    const current = seen(table, key, by)
+    return current !== undefined && isAskedFor(current) ? current : undefined
+  }
+  return {
+    waitsFor: () => (found() === undefined ? undefined : holderOf(table, key, by)),
+    run() {
+      const current = found()
+      if (current === undefined) return undefined
+      if (by !== undefined) held(table, key, by)
+      const next = to(current)
+      if (next !== undefined) put(table, key, next, by)
       return next
     },
   }

@@ -1,3 +1,4 @@
+import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Sent } from '../client.js'
 import { demand, violated } from '../violation.js'
 import type { Task } from '../world/task.js'
@@ -57,14 +58,64 @@ function mayAnybody(before: RecordChange['before'], after: RecordChange['after']
   return before?.state === 'unknown' && after !== undefined
 }
 
+/** What a task has found under its key, by the database's clock. */
+export function noteMet(task: Task | undefined, met: StoredRecord | 'locked', now: number): void {
+  if (task === undefined) return
+  if (met === 'locked') {
+    task.met.add('holder')
+    return
+  }
+  const { state, leaseUntil = 0 } = met
+  if (state === 'in_progress') task.met.add(leaseUntil > now ? 'holder' : 'doubt')
+  if (state === 'unknown') task.met.add('doubt')
+  if (isInForce(met, now)) task.met.add('request')
+}
+
+/** Only an answer stands for nothing more when its time is over, and only if none of its effects is left: what is half-done does. */
+function isInForce({ state, hasEffects, expiresAt = Number.POSITIVE_INFINITY }: StoredRecord, now: number): boolean {
+  return state !== 'expired' && (state !== 'completed' || hasEffects || expiresAt > now)
+}
+
+/** What is sent, and what it is about. */
+interface Refusal {
+  readonly task: Task
+  readonly sent: Sent
+  readonly name: string
+  readonly record: StoredRecord | undefined
+  readonly now: number
+  /** Neither harmed, nor stopped for so long that its lease is over. */
+  readonly isUnharmed: boolean
+}
+
+/** Whoever has not run is told what he has met, and nothing else; of what stands there a node may know without looking. */
+function judgeMet({ task: { met, claims }, name, record, now }: Refusal, code: string): void {
+  if (claims > 0) return
+  switch (code) {
+    case 'idempotency_key_in_progress':
+      demand(met.has('holder'), () => `${name} was told that it is under way, and has met nobody who has its key`)
+      break
+    case 'outcome_unknown':
+      demand(met.has('doubt'), () => `${name} was told that nobody knows, and has met no doubt`)
+      break
+    case 'idempotency_key_reused_with_different_payload': {
+      const isMet = met.has('request') || (record !== undefined && isInForce(record, now))
+      demand(isMet, () => `${name} was told of another request, and its key stands for none any more`)
+      break
+    }
+  }
+}
+
 /**
  * A rejected request changes nothing. One that ran, and is told that it runs still or that nobody knows, was not rejected: who is
  * neither harmed nor stopped for so long that his lease is over has done something by then.
  */
-export function judgeRefusal(task: Task, { status, body }: Sent, name: string, isUnharmed: boolean): void {
+export function judgeRefusal(refusal: Refusal): void {
+  const { task, sent, name, isUnharmed } = refusal
+  const { status, body } = sent
   if (status < 400 || status >= 500) return
   const { code } = JSON.parse(body) as { readonly code?: string }
   if (code === undefined) return
+  judgeMet(refusal, code)
   const hasRun = task.claims > 0 && (code === 'idempotency_key_in_progress' || code === 'outcome_unknown')
   if (hasRun) {
     // Beside the key that it took: a question to a provider, or a row.

@@ -46,7 +46,8 @@ export function repliesJudged(
     if (work === 'own') judgeMinted(task, order, sent)
     if (sent.status >= 500 && isAnswer(sent)) reached()?.note('a failure that is an answer')
     if (isAnswer(sent)) judgeSent(order, sent, record)
-    else if (work === 'own') judgeRefusal(task, sent, name, world.isUnharmed && world.isTimely)
+    else if (work === 'own')
+      judgeRefusal({ task, sent, name, record, now: world.now(), isUnharmed: world.isUnharmed && world.isTimely })
     return record
   }
 }

@@ -7,7 +7,7 @@ import { judgeFence } from './fences.js'
 import type { Judged } from './judged.js'
 import type { Memory } from './memory.js'
 import { isOvertaken, judgeChange, nameOf, type RecordChange, recordChanges } from './records.js'
-import { noteChange } from './refusals.js'
+import { noteChange, noteMet } from './refusals.js'
 import { rowChanges } from './row-changes.js'
 import { judgeEvent } from './webhooks.js'
 
@@ -69,6 +69,7 @@ export function rowsJudged({ world, database, provider, reached }: Judged, memor
 
   return () => {
     if (looked !== world.writes) lookAtChanges()
+    if (database.met.length > 0) for (const met of database.met.splice(0)) noteMet(world.task, met, world.now())
     if (database.metByReaper.length > 0) for (const met of database.metByReaper.splice(0)) reached()?.reaper(met)
     if (database.fencedWrites.length === 0) return
     for (const write of database.fencedWrites.splice(0)) judgeFence(write)

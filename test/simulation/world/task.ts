@@ -15,11 +15,16 @@ export interface Task {
   claims: number
   /** What it changed of records that nobody but their holder may change. */
   strayChanges: number
+  /** What its key stood for when it looked. */
+  readonly met: Set<Met>
   /** The code of the refusal that it ended in. */
   refusedWith: string | undefined
   /** The first id that was drawn for it: a request that was sent with a key would hold that by it. */
   firstId: string | undefined
 }
+
+/** Somebody has the key; nobody knows what came of it; or it stands for a request, whatever came of that. */
+export type Met = 'holder' | 'doubt' | 'request'
 
 export function newTask(begunAfter: number): Task {
   return {
@@ -29,6 +34,7 @@ export function newTask(begunAfter: number): Task {
     asks: 0,
     claims: 0,
     strayChanges: 0,
+    met: new Set(),
     refusedWith: undefined,
     firstId: undefined,
   }
@@ -37,6 +43,6 @@ export function newTask(begunAfter: number): Task {
 /** All that is known of it, for telling states apart: two that differ in it are judged differently, whatever follows. */
 export function countsOf(task: Task | undefined): readonly unknown[] {
   if (task === undefined) return []
-  const { begunAfter, writes, excused, asks, claims, strayChanges, refusedWith = 'none', firstId } = task
-  return [begunAfter, writes, excused, asks, claims, strayChanges, refusedWith, firstId]
+  const { begunAfter, writes, excused, asks, claims, strayChanges, met, refusedWith = 'none', firstId } = task
+  return [begunAfter, writes, excused, asks, claims, strayChanges, [...met].sort(), refusedWith, firstId]
 }

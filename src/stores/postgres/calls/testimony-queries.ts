@@ -12,17 +12,22 @@ export function testimonyQueriesFor(schema: string) {
   const named = 'downstream_key = ANY ($1::text[])'
   return {
     /**
-     * A doubt about what is testified is due from then on: whoever would have acted on it at once may be gone. Rows are locked
-     * in the order of their ids, so that two testimonies cannot wait for each other.
+     * A doubt about what is testified is due from then on: whoever would have acted on it at once may be gone. What is open is
+     * locked as well, until this is on record: whoever is about to doubt it, or to leave the doubt to people, waits and knows of
+     * this by then. Rows are locked in the order of their ids, so that two testimonies cannot wait for each other.
      */
     testify: {
       text: `WITH t AS MATERIALIZED (SELECT ${schema}.clock() AS now),
-      r AS (UPDATE ${records} SET reconcile_after = t.now, ${moved} FROM t WHERE id = ANY (ARRAY(
-        SELECT id FROM ${records} WHERE id = ANY (ARRAY(SELECT record_id FROM ${schema}.calls WHERE ${named}))
-          AND status = 'unknown' ORDER BY id FOR UPDATE))),
-      e AS (UPDATE ${states} SET reconcile_after = t.now FROM t WHERE effect_id = ANY (ARRAY(
-        SELECT effect_id FROM ${states} WHERE effect_id = ANY (ARRAY(SELECT id FROM ${schema}.effects WHERE ${named}))
-          AND state = 'unknown' ORDER BY effect_id FOR UPDATE)))
+      held AS MATERIALIZED (SELECT id, status FROM ${records}
+        WHERE id = ANY (ARRAY(SELECT record_id FROM ${schema}.calls WHERE ${named}))
+          AND status NOT IN ('completed', 'expired') ORDER BY id FOR UPDATE),
+      r AS (UPDATE ${records} SET reconcile_after = t.now, ${moved} FROM t
+        WHERE id = ANY (ARRAY(SELECT id FROM held WHERE held.status = 'unknown'))),
+      held_effects AS MATERIALIZED (SELECT effect_id, state FROM ${states}
+        WHERE effect_id = ANY (ARRAY(SELECT id FROM ${schema}.effects WHERE ${named}))
+          AND state NOT IN ('done', 'discarded') ORDER BY effect_id FOR UPDATE),
+      e AS (UPDATE ${states} SET reconcile_after = t.now FROM t
+        WHERE effect_id = ANY (ARRAY(SELECT effect_id FROM held_effects WHERE held_effects.state = 'unknown')))
       INSERT INTO ${testimonies} (downstream_key, says, result, said_by, why, said_at)
       SELECT downstream_key, says, result, said_by, why, now FROM t,
         unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::text[])
