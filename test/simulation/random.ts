@@ -29,7 +29,16 @@ export function scenarioOf(seed: number): Scenario {
       : various(fraction, flavour < 0.55 ? 'large' : 'small')
   // By draws of their own: what is rare changes no other scenario.
   const drawn = rarely(usual, seeded(seed ^ 0x0dd5))
-  return looping(moody(drawn, seeded(seed ^ 0x3005)), seeded(seed ^ 0x100b))
+  const met = moody(drawn, seeded(seed ^ 0x3005))
+  return looping(elsewhere(met, seeded(seed ^ 0xe15e)), seeded(seed ^ 0x100b))
+}
+
+/** In half of them the provider tells any node, and operators say at any node what they see. */
+function elsewhere(scenario: Scenario, fraction: Fraction): Scenario {
+  const { deliveries = 0, operators = 0 } = scenario
+  if ((deliveries === 0 && operators === 0) || fraction() < 0.5) return scenario
+  const anywhere = () => Math.floor(fraction() * 3)
+  return { ...scenario, deliveredAt: [anywhere(), anywhere()], operatorsAt: anywhere() }
 }
 
 /** In a few, workers work by themselves, which takes as long as a hundred others: where it lasts for minutes, and no longer. */

@@ -26,10 +26,14 @@ export interface Scenario {
   readonly deliveries?: number
   /** When it does so at the earliest. */
   readonly deliveriesAfterMs?: number
+  /** The nodes that it tells, one after another. Default: the first. */
+  readonly deliveredAt?: readonly number[]
   /** An operator looks at the provider's ledger at some time and says what is there, and what is not. */
   readonly operators?: number
   /** When they look at the earliest. */
   readonly operatorsAfterMs?: number
+  /** The node where they say it. Default: the first. */
+  readonly operatorsAt?: number
   /** Time that passes at some point: a retention, say. */
   readonly pauses?: readonly number[]
   /**

@@ -10,8 +10,14 @@ export function settingOf(scenario: Scenario): readonly string[] {
   const helps = [
     ...passes.map(({ worker, node, afterMs }) => `a pass of ${workerAt(worker, `node ${node + 1}`)}${from(afterMs)}`),
     ...(loops === undefined ? [] : [`all workers of every node by themselves for ${loops.forMs / 1_000} s`]),
-    ...(deliveries > 0 ? [`webhooks for each act, ${deliveries}${from(scenario.deliveriesAfterMs)}`] : []),
-    ...(operators > 0 ? [`operators, ${operators}${from(scenario.operatorsAfterMs)}`] : []),
+    ...(deliveries > 0
+      ? [
+          `webhooks for each act, ${deliveries}, to node ${places(scenario.deliveredAt)}${from(scenario.deliveriesAfterMs)}`,
+        ]
+      : []),
+    ...(operators > 0
+      ? [`operators, ${operators}, at node ${places([scenario.operatorsAt ?? 0])}${from(scenario.operatorsAfterMs)}`]
+      : []),
   ]
   const how = [
     ...(lanes === undefined ? [] : [`statements in groups, over ${lanes === 1 ? 'one lane' : `${lanes} lanes`}`]),
@@ -21,8 +27,7 @@ export function settingOf(scenario: Scenario): readonly string[] {
   ]
   return [
     ...requests.map(({ program, order, nodes, client, afterMs }, index) => {
-      const places = nodes.map((node) => node + 1).join(', then ')
-      return `client ${client ?? index + 1} asks ${program} for ${wordsOf(program, order)}, at node ${places}${from(afterMs)}`
+      return `client ${client ?? index + 1} asks ${program} for ${wordsOf(program, order)}, at node ${places(nodes)}${from(afterMs)}`
     }),
     ...[...asked].map((program) => `${program}: ${made[program]}`),
     ...listed('there are also: ', helps),
@@ -97,6 +102,10 @@ const failing: Readonly<Record<Failure, string>> = {
   throws: 'then throws',
   answers: 'then answers with 503',
   doubts: 'then says that nobody knows what came of it',
+}
+
+function places(nodes: readonly number[] = [0]): string {
+  return nodes.map((node) => node + 1).join(', then ')
 }
 
 function from(afterMs: number | undefined): string {

@@ -87,7 +87,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     heard: (told) => void heard.push(told),
     sending: checks.sending,
   }
-  provider.onAct = deliveries({ agenda, nodes, scenario, acknowledged: checks.acknowledged })
+  provider.onAct = deliveries({ world, agenda, nodes, scenario, acknowledged: checks.acknowledged })
   everythingIn(scenario, { world, agenda, nodes, clients, looks: operator({ scenario, database, provider }) })
 
   const made: Simulation = {
@@ -119,7 +119,7 @@ interface Cast {
 
 /** Puts on the agenda all that is known from the start. */
 function everythingIn(scenario: Scenario, { world, agenda, nodes, clients, looks }: Cast): void {
-  const { requests, passes = [], operators = 0, operatorsAfterMs, pauses = [], loops } = scenario
+  const { requests, passes = [], operators = 0, operatorsAfterMs, operatorsAt = 0, pauses = [], loops } = scenario
   // Each sends at once, and what it sent arrives at some time.
   for (const [index, asking] of requests.entries()) {
     const name = `client ${asking.client ?? index + 1}`
@@ -134,7 +134,7 @@ function everythingIn(scenario: Scenario, { world, agenda, nodes, clients, looks
   }
   if (loops !== undefined) world.clockOf(agenda.outside).after(loops.forMs, nothing)
   for (let count = 0; count < operators; count++)
-    agenda.sometime('an operator looks', () => nodes.begins(0, 'look', looks), operatorsAfterMs)
+    agenda.sometime('an operator looks', () => nodes.begins(operatorsAt, 'look', looks), operatorsAfterMs)
   for (const ms of pauses) agenda.sometime(`${ms / 1_000} s pass`, () => world.pass(ms))
   agenda.start()
 }

@@ -1,12 +1,13 @@
 import { leaseOver } from '../../../src/engine/transitions.js'
-import { subjectOf } from '../application.js'
+import { operations, subjectOf } from '../application.js'
 import type { Ask } from '../provider.js'
 import { demand } from '../violation.js'
 import type { RecordChange } from './records.js'
 
-/** Who may run again after a crash is run again by his client: nobody doubts him for it. */
+/** Who may run again after a crash is run again by his client, or goes on where no call is open: nobody doubts him for it. */
 export function judgeSwept({ before, after }: RecordChange): void {
-  if (before?.state !== 'in_progress' || after?.state !== 'unknown' || after.operation !== 'deposits') return
+  if (before?.state !== 'in_progress' || after?.state !== 'unknown') return
+  if (after.operation !== 'deposits' && (before.isBegun || !operations.has(after.operation))) return
   const name = `${after.scope}/${after.key}`
   demand(after.errorCode !== leaseOver, () => `${name} is in doubt after a crash, although it may simply run again`)
 }
