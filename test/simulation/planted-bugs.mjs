@@ -1,6 +1,7 @@
 import { answerBugs } from './planted-bugs/answers.mjs'
 import { callBugs } from './planted-bugs/calls.mjs'
 import { claimBugs } from './planted-bugs/claims.mjs'
+import { doubtBugs } from './planted-bugs/doubts.mjs'
 import { effectBugs } from './planted-bugs/effects.mjs'
 import { failureBugs } from './planted-bugs/failures.mjs'
 import { judgedBugs } from './planted-bugs/judged.mjs'
@@ -19,6 +20,7 @@ export const bugs = [
   ...requestBugs,
   ...answerBugs,
   ...callBugs,
+  ...doubtBugs,
   ...effectBugs,
   ...statementBugs,
   ...judgedBugs,

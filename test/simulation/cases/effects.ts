@@ -41,6 +41,15 @@ export const effects: readonly Case[] = [
     reaches: ['an effect in doubt', 'an effect whose doubt was ended', 'an effect that was claimed again'],
   },
   {
+    name: 'a worker that was stopped when it had begun an effect against others, one broken line',
+    scenario: {
+      requests: [request('sales')],
+      passes: [soon('effects'), ...takingOver(45_000)],
+      faults: { freezes: 1, breaks: 1 },
+    },
+    reaches: ['an effect in doubt', 'an effect whose doubt was ended', 'an effect that was claimed again'],
+  },
+  {
     name: 'a worker that was stopped when it had begun an effect, and again when it had renewed its lease, against others',
     scenario: {
       requests: [request('sales')],
@@ -170,13 +179,22 @@ export const effects: readonly Case[] = [
     reaches: ['an effect in doubt that was left to an operator', 'an effect whose doubt was ended'],
   },
   {
+    name: 'an effect about which nobody can be asked, whose worker was slow or stopped, against another worker and the reconciler',
+    scenario: {
+      requests: [inMood('cannot be asked')],
+      passes: [soon('effects'), pass('effects', late, 2), pass('effectReconciler', 32_000, 2)],
+      faults: { freezes: 1, jumps: 1, lateness: 1 },
+    },
+    reaches: ['an effect in doubt that was left to an operator', 'an effect whose doubt was ended'],
+  },
+  {
     name: 'an effect whose provider denies for a while what he tells of later, against its reconciler and another worker',
     scenario: {
       requests: [inMood('denies')],
       passes: [soon('effects'), pass('effectReconciler', 13_000), pass('effects', 45_000, 2)],
       deliveries: 1,
       deliveriesAfterMs: 30_000,
-      faults: { breaks: 1 },
+      faults: { breaks: 2 },
     },
     reaches: ['an effect in doubt', 'an effect whose doubt was ended', 'an effect that was claimed again'],
   },

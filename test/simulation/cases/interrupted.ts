@@ -289,6 +289,26 @@ export const interrupted: readonly Case[] = [
     reaches: ['a doubt that was left to an operator'],
   },
   {
+    name: 'a call whose provider cannot say for a while what became of it, one broken line',
+    scenario: {
+      requests: [{ ...request('transfers'), order: { ...order, mood: 'cannot say' as const } }],
+      passes: [pass('reconciler', 20_000), pass('reconciler', 45_000)],
+      faults: { breaks: 1 },
+    },
+    reaches: ['a doubt that the reconciler ended'],
+  },
+  {
+    name: 'a call that was swept and looked at while an event about it was on its way to the database, and its node crashed',
+    scenario: {
+      requests: [request('letters')],
+      passes: [pass('sweeper', 46_000), pass('reconciler', 60_000)],
+      deliveries: 1,
+      deliveriesAfterMs: 45_000,
+      faults: { crashes: 2, lateness: 1 },
+    },
+    reaches: ['a doubt that was swept', 'a doubt that a webhook ended'],
+  },
+  {
     name: 'a call without a key whose provider denies what he has done, against its reconciler',
     scenario: {
       requests: [{ ...denied, order: { ...denied.order, isKeyless: true } }],

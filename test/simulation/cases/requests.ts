@@ -36,6 +36,14 @@ export const requests: readonly Case[] = [
     reaches: ['a key that was used anew'],
   },
   {
+    name: 'another request under a key whose answer has expired, one crash',
+    scenario: {
+      requests: [request('plain'), { ...request('plain', 1, 25 * hour), order: { ...order, amount: 2 } }],
+      faults: { crashes: 1 },
+    },
+    reaches: ['a key that was used anew'],
+  },
+  {
     name: 'two requests, one write that lands after its line broke',
     scenario: { requests: [request('plain'), request('plain', 1)], faults: { drifts: 1, haste: 1 } },
     reaches: ['a replay'],

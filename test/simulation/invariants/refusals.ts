@@ -115,7 +115,6 @@ export function judgeRefusal(refusal: Refusal): void {
   if (status < 400 || status >= 500) return
   const { code } = JSON.parse(body) as { readonly code?: string }
   if (code === undefined) return
-  judgeMet(refusal, code)
   const hasRun = task.claims > 0 && (code === 'idempotency_key_in_progress' || code === 'outcome_unknown')
   if (hasRun) {
     // Beside the key that it took: a question to a provider, or a row.
@@ -127,6 +126,7 @@ export function judgeRefusal(refusal: Refusal): void {
   judgeRefused(task, name)
   if (code === 'outcome_unknown')
     demand(task.strayChanges === 0, () => `${name} was refused with ${code}, and changed a record`)
+  judgeMet(refusal, code)
 }
 
 /** Also later, in the background, it changes nothing. */

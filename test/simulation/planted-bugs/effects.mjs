@@ -5,6 +5,40 @@
  */
 export const effectBugs = [
   {
+    bug: 'a lease whose renewal was not heard of is held to be renewed',
+    patch: {
+      file: 'src/effects/holding.ts',
+      from: 'if (answers === undefined) return\n',
+      to: 'if (answers === undefined) {\n      for (const held of due) held.endsAt = Math.max(held.endsAt, sentAt + leaseMs)\n      return\n    }\n',
+    },
+    caughtBy: { case: 'a worker that was stopped when it had begun an effect against others, one broken line' },
+    says: /a second shipment for/,
+  },
+  {
+    bug: 'who cannot read what was said of an effect carries it out',
+    patch: {
+      file: 'src/effects/carrying.ts',
+      from: 'around.words.about([effect]).catch(codeOf)',
+      to: 'around.words.about([effect]).catch(() => [] as Awaited<ReturnType<typeof around.words.about>>)',
+    },
+    caughtBy: {
+      case: 'an effect whose provider denies for a while what he tells of later, against its reconciler and another worker',
+    },
+    says: /was asked for when it was on record that it has landed/,
+  },
+  {
+    bug: 'who has begun an effect that was swept since does not record what came of it',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: "  if (!mayEnd(current, holder)) return undefined\n  return changedEffect(current, { providerId, result, onLeaseOver: 'resume' })",
+      to: "  if (!holds(current, holder)) return undefined\n  return changedEffect(current, { providerId, result, onLeaseOver: 'resume' })",
+    },
+    caughtBy: {
+      case: 'an effect about which nobody can be asked, whose worker was slow or stopped, against another worker and the reconciler',
+    },
+    says: /was left to people, although/,
+  },
+  {
     bug: '“not landed” about an effect is believed of whoever says so, however early',
     patch: {
       file: 'src/effects/evidence.ts',

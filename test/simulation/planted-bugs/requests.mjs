@@ -50,6 +50,38 @@ export const requestBugs = [
     caughtBy: { suite: 'another request under a key that is in progress is a mismatch, and changes nothing' },
   },
   {
+    bug: 'a key whose answer has expired refuses another request',
+    patch: [
+      {
+        file: 'src/engine/transitions.ts',
+        from: '  if (isExpired(current, now)) {\n',
+        to: '  const other = compared(current, reservation)\n  if (other !== undefined) return { verdict: other }\n  if (isExpired(current, now)) {\n',
+      },
+    ],
+    caughtBy: { case: 'another request under a key whose answer has expired, one crash' },
+    says: /was told of another request, and its key stands for none any more/,
+  },
+  {
+    bug: 'whoever meets one that is under way is told that nobody knows',
+    patch: {
+      file: 'src/engine/duplicates.ts',
+      from: "  return new HapaxError('idempotency_key_in_progress', 'Wait",
+      to: "  return new HapaxError('outcome_unknown', 'Wait",
+    },
+    caughtBy: { seeds: 3_000 },
+    says: /was told that nobody knows, and has met no doubt/,
+  },
+  {
+    bug: 'whoever meets a doubt is told that it is under way',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: "      return { verdict: unknownVerdict(current, now) }\n    case 'failed_retryable'",
+      to: "      return { verdict: { kind: 'in_progress', leaseLeftMs: 1_000 } }\n    case 'failed_retryable'",
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /was told that it is under way, and has met nobody who has its key/,
+  },
+  {
     bug: 'the downstream key does not tell the tenant',
     patch: {
       file: 'src/engine/downstream-key.ts',
