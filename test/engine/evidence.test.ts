@@ -2,6 +2,7 @@ import type { Answer, Guarded, PolicyOptions } from 'hapax'
 import { keyOf, scopeOf } from 'hapax'
 import { describe, expect, test } from 'vitest'
 import { type Bench, bench } from '../support/bench.js'
+import { gate } from '../support/waiting.js'
 
 const request = { scope: 'acme', key: 'k-1', input: 1 }
 
@@ -131,6 +132,20 @@ describe('a failure that cannot even be named', () => {
     await expect(doubting).rejects.toMatchObject({ code: 'outcome_unknown' })
     expect(await record('k-1')).toMatchObject({ state: 'unknown', errorCode: 'unnamed' })
   })
+})
+
+test('an answer that is not for good is for whoever it was made for: a duplicate that waits runs by itself', async () => {
+  const b = bench()
+  const guarded = guardedBy(b, answering(503), { concurrency: 'wait' })
+  const inside = gate<Answer>()
+  const first = b.hapax.execute({ ...guarded, handler: () => inside.opened })
+  await b.clock.settle()
+  const duplicate = b.hapax.execute({ ...guarded, handler: async () => answering(201) })
+  await b.clock.settle()
+  inside.open(answering(503))
+  expect(await first).toMatchObject({ answer: { status: 503 }, stored: false, replayed: false })
+  expect(await duplicate).toMatchObject({ answer: { status: 201 }, stored: true, replayed: false })
+  expect(b.events).not.toContain('shared')
 })
 
 test('an answer that is not for good is given even when its failure cannot be written at once', async () => {

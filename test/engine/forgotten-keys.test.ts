@@ -40,32 +40,54 @@ test('writes the effects of its first time once more, and they are carried out',
   expect(second.effects[0]?.id).not.toBe(first.effects[0]?.id)
 })
 
+/** Charges once, and gives the downstream key that the charge carried. */
+async function charged(bench: WorkBench, reply: 'comes' | 'is lost'): Promise<string> {
+  let downstreamKey = ''
+  const charging = run(bench, (work) =>
+    work.call('charged', {
+      async run({ key }) {
+        downstreamKey = key
+        if (reply === 'is lost') throw new Error('the connection was reset')
+        return { id: 'ch_1' }
+      },
+    }),
+  )
+  await (reply === 'is lost' ? rejection(charging) : charging)
+  return downstreamKey
+}
+
+const landed = { says: 'landed', result: { id: 'ch_1' }, by: 'webhook:pay', why: 'evt_1' } as const
+
 test('is in doubt on its own: what was once said about its call settles nothing', async () => {
   const bench = await workBench({}, settled)
   const { store, hapax } = bench
-  let downstreamKey = ''
-  const charge = (fails: 'never' | 'always') =>
-    run(bench, async (work) =>
-      work.call('charged', {
-        async run({ key }) {
-          downstreamKey = key
-          if (fails === 'always') throw new Error('the connection was reset')
-          return { id: 'ch_1' }
-        },
-      }),
-    )
-  await charge('never')
-  const first = downstreamKey
-  await hapax.testify({ downstreamKey, says: 'landed', result: { id: 'ch_1' }, by: 'webhook:pay', why: 'evt_1' })
+  const first = await charged(bench, 'comes')
+  await hapax.testify({ downstreamKey: first, ...landed })
   await bench.travel(day)
   await worked(bench)
   await bench.travel(day)
   await worked(bench)
-  await rejection(charge('always'))
-  expect(downstreamKey).toBe(first)
+  expect(await charged(bench, 'is lost')).toBe(first)
   expect(await store.calls.testimonies([first])).toEqual([])
   await worked(bench)
   expect(await bench.record()).toMatchObject({ state: 'unknown', isBegun: true })
+})
+
+test('is in doubt on its own: what is said about its first time when nothing is left of that settles nothing', async () => {
+  const bench = await workBench({}, settled)
+  const { store, hapax } = bench
+  const first = await charged(bench, 'comes')
+  await bench.travel(day)
+  await worked(bench)
+  await bench.travel(day)
+  await worked(bench)
+  expect(await bench.record()).toBeUndefined()
+  await hapax.testify({ downstreamKey: first, ...landed })
+  await bench.travel(1)
+  expect(await charged(bench, 'is lost')).toBe(first)
+  expect(await store.calls.testimonies([first])).toHaveLength(1)
+  await worked(bench)
+  expect(await bench.record()).toMatchObject({ state: 'unknown', isBegun: true, evidence: [] })
 })
 
 test('testimonies about what nobody knows go after their time, by the reaper', async () => {

@@ -68,6 +68,19 @@ describe('a key that a handler was given to make its call by itself', () => {
     expect(await retry()).toMatchObject({ value: keys })
   })
 
+  test('that a slow holder may still send is not believed to be unsent before the time of its run is over', async () => {
+    const { bench, keys, sweep } = await vanished('charge')
+    await sweep()
+    // Enough for a call of a handler that has ended.
+    await bench.travel(11_000)
+    expect(await bench.hapax.testify(not(keys[0]))).toBe('kept')
+    await bench.travel(15 * minute - 11_000 - 1)
+    expect(await bench.hapax.testify(not(keys[0]))).toBe('kept')
+    expect((await bench.record())?.state).toBe('unknown')
+    await bench.travel(1)
+    expect(await bench.hapax.testify(not(keys[0]))).toBe('settled')
+  })
+
   test('that landed is for a person, since nobody knows what the answer is', async () => {
     const { bench, keys, sweep, retry } = await vanished('charge')
     await sweep()
@@ -87,14 +100,32 @@ describe('a key that a handler was given to make its call by itself', () => {
     expect(await bench.record()).toMatchObject({ errorCode: 'answer_missing', reconcileAfter: undefined })
   })
 
-  test('is one of several, which must all be known not to have landed', async () => {
+  test.each([
+    [0, 1],
+    [1, 0],
+  ])('is one of several, which must all be known not to have landed: first %i, then %i', async (first, second) => {
     const { bench, keys, sweep } = await vanished('charge', 'receipt')
     expect(new Set(keys).size).toBe(2)
     await sweep()
     await bench.travel(15 * minute)
-    expect(await bench.hapax.testify(not(keys[0]))).toBe('kept')
-    expect(await bench.hapax.testify(not(keys[1]))).toBe('settled')
+    expect(await bench.hapax.testify(not(keys[first]))).toBe('kept')
+    expect((await bench.record())?.state).toBe('unknown')
+    expect(await bench.hapax.testify(not(keys[second]))).toBe('settled')
   })
+
+  test.each([0, 1])(
+    'is one of several, of which number %i landed, and the handler does not run again',
+    async (index) => {
+      const { bench, keys, sweep, retry } = await vanished('charge', 'receipt')
+      await sweep()
+      await bench.travel(15 * minute)
+      const landed = { downstreamKey: keys[index] ?? '', says: 'landed', ...told } as const
+      expect(await bench.hapax.testify(landed)).toBe('left_to_operator')
+      expect(await bench.hapax.testify(not(keys[1 - index]))).toBe('left_to_operator')
+      expect(await bench.record()).toMatchObject({ state: 'unknown', errorCode: 'answer_missing' })
+      expect(await rejection(retry())).toMatchObject({ code: 'outcome_unknown' })
+    },
+  )
 
   test('of a handler that raised a doubt by itself is believed not to have landed once the call is over', async () => {
     const bench = await workBench()

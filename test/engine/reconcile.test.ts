@@ -47,6 +47,30 @@ async function inDoubt(given: Given) {
   return { bench, ...made, perform }
 }
 
+/** A charge that nobody can be asked about, and whose process vanished in the middle of it. */
+async function vanished() {
+  const bench = await workBench()
+  const inside = gate<string>()
+  const sent: string[] = []
+  const charges = (hapax: WorkBench['hapax'], run: (key: string) => Promise<{ id: string }>) =>
+    hapax.operation('rides.create', { version: 1 }, (work) =>
+      work.call('charge_created', { run: ({ key }) => run(key) }),
+    )
+  const frozen = bench.node()
+  const hanging = charges(frozen, (key) => {
+    inside.open(key)
+    return never()
+  })
+  const operation = charges(bench.hapax, async (key) => ({ id: `ch_${sent.push(key)}` }))
+  void frozen.perform({ ...request, operation: hanging })
+  const downstreamKey = await bounded(inside.opened, 'the call')
+  const sweep = async () => {
+    await bench.travel(31_000)
+    expect(await bench.hapax.chores.sweep(10)).toMatchObject([{ state: 'unknown' }])
+  }
+  return { bench, downstreamKey, sweep, sent, perform: () => bench.hapax.perform({ ...request, operation }) }
+}
+
 const landed: Lookup = () => ({ landed: true, result: { id: 'ch_found' } })
 const told = { by: 'webhook:gateway', why: 'event evt_1' }
 const bytes = (value: unknown) => Buffer.from(JSON.stringify(value))
@@ -151,7 +175,7 @@ describe('a doubt about a call', () => {
     expect(await bench.record()).toMatchObject({ state: 'unknown', looks: limits.looks })
   })
 
-  test('whose provider is down waits, however long, and is not left to a person for it', async () => {
+  test('whose provider is down waits, however often it was asked, and is not left to a person for it', async () => {
     let isDown = true
     const { bench } = await inDoubt({
       lookup: (key) => (isDown ? Promise.reject(new Error('ECONNREFUSED')) : landed(key)),
@@ -163,6 +187,19 @@ describe('a doubt about a call', () => {
     expect(await bench.record()).toMatchObject({ state: 'unknown', looks: 0 })
     isDown = false
     expect(await bench.hapax.chores.reconcile(10)).toEqual(['settled'])
+  })
+
+  test('whose provider is still down after days is left to a person: something about this one cannot be asked', async () => {
+    const { bench } = await inDoubt({ lookup: () => Promise.reject(new Error('ECONNREFUSED')) })
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['outage'])
+    await bench.travel(limits.doubtMs)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['outage'])
+    await bench.travel(60 * minute)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual(['left_to_operator'])
+    const left = { state: 'unknown', errorCode: 'looked_too_often', looks: 0, reconcileAfter: undefined }
+    expect(await bench.record()).toMatchObject(left)
+    await bench.travel(1_000 * minute)
+    expect(await bench.hapax.chores.reconcile(10)).toEqual([])
   })
 
   test('whose provider does not answer is not waited for for ever', async () => {
@@ -268,32 +305,41 @@ describe('what somebody says about a call', () => {
   })
 
   test('before the doubt counts when there is one', async () => {
-    const bench = await workBench()
-    const frozen = bench.node()
-    const inside = gate<string>()
-    const operation = frozen.operation('rides.create', { version: 1 }, (work) =>
-      work.call('charge_created', {
-        run: ({ key }) => {
-          inside.open(key)
-          return never()
-        },
-      }),
-    )
-    void frozen.perform({ ...request, operation })
-    const downstreamKey = await bounded(inside.opened, 'the call')
+    const { bench, downstreamKey, sweep } = await vanished()
     await bench.hapax.testify({ downstreamKey, says: 'landed', result: { id: 'ch_told' }, ...told })
     expect((await bench.record())?.state).toBe('in_progress')
-    await bench.travel(31_000)
-    await bench.hapax.chores.sweep(10)
+    await sweep()
     expect(await bench.record()).toMatchObject({ state: 'failed_retryable', recoveryPoint: 'charge_created' })
   })
 
-  test('that it landed counts more than that it did not, in whatever order they come', async () => {
-    const { bench, sent } = await inDoubt({})
-    const [downstreamKey = ''] = sent
-    await bench.store.calls.testify({ downstreamKey, says: 'landed', result: bytes({ id: 'ch_told' }), ...told })
-    await bench.hapax.testify({ downstreamKey, says: 'not_landed', ...told })
+  test.each([
+    ['landed', 'not_landed'],
+    ['not_landed', 'landed'],
+  ] as const)('that it landed counts more than that it did not, in whatever order: %s, %s', async (first, second) => {
+    const { bench, downstreamKey, sweep, sent, perform } = await vanished()
+    await sweep()
+    // Both are said so late that "not landed" would be believed.
+    await bench.travel(10_000)
+    const charge = { id: 'ch_told' }
+    const kept = first === 'landed' ? { result: bytes(charge) } : {}
+    await bench.store.calls.testify({ downstreamKey, says: first, ...kept, ...told })
+    await bench.travel(1)
+    const given = second === 'landed' ? { result: charge } : {}
+    expect(await bench.hapax.testify({ downstreamKey, says: second, ...given, ...told })).toBe('settled')
+    expect(await bench.record()).toMatchObject({ recoveryPoint: 'charge_created', evidence: [{ says: 'landed' }] })
+    expect(await perform()).toMatchObject({ value: { id: 'ch_told' } })
+    expect(sent).toEqual([])
+  })
+
+  test('with the result is not hidden by who only says later that it landed', async () => {
+    const { bench, downstreamKey, sweep, sent, perform } = await vanished()
+    await bench.hapax.testify({ downstreamKey, says: 'landed', result: { id: 'ch_told' }, ...told })
+    await bench.travel(1)
+    await bench.hapax.testify({ downstreamKey, says: 'landed', ...told })
+    await sweep()
     expect(await bench.record()).toMatchObject({ state: 'failed_retryable', recoveryPoint: 'charge_created' })
+    expect(await perform()).toMatchObject({ value: { id: 'ch_told' } })
+    expect(sent).toEqual([])
   })
 
   test('that it did not land is believed only if it is said when no slow holder can have sent it', async () => {
