@@ -129,6 +129,13 @@ module.exports = {
       to: { path: '^src/stores/postgres/in-one-commit\\.ts$' },
     },
     {
+      name: 'simulated-turns-are-the-store-s',
+      comment: 'Whose turn it is in an order is found out as PostgreSQL finds it out.',
+      severity: 'error',
+      module: { path: '^test/simulation/database/turns\\.ts$' },
+      to: { path: '^src/stores/postgres/effects/turns\\.ts$' },
+    },
+    {
       name: 'simulated-order-of-steps-is-the-store-s',
       severity: 'error',
       module: { path: '^test/simulation/database/simulated-store\\.ts$' },

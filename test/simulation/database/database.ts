@@ -37,6 +37,8 @@ export interface Tables {
   readonly effects: Table<number, StoredEffect>
   /** The ids of effects, by what no two of them share. */
   readonly effectKeys: Table<string, number>
+  /** By the ids of effects that are not known to be next, the orders that they wait in. */
+  readonly waiting: Table<number, string>
   readonly calls: Table<string, MarkedCall>
   readonly testimonies: Table<number, SaidTestimony>
   readonly events: Table<string, StoredEvent>
@@ -79,6 +81,7 @@ export function simulatedDatabase(): SimulatedDatabase {
     records: new Map(),
     effects: new Map(),
     effectKeys: new Map(),
+    waiting: new Map(),
     calls: new Map(),
     testimonies: new Map(),
     events: new Map(),

@@ -2,24 +2,19 @@ import { type EffectStore, isFinal, type StoredEffect } from '../../../src/engin
 import * as transitions from '../../../src/engine/effect-transitions.js'
 import { forgetEffects } from './forgetting.js'
 import type { Line } from './line.js'
-import { allSeen } from './table.js'
+import { isWaiting } from './turns.js'
 import { updateFree } from './update.js'
 
 /** What the statements on many effects do. All of them skip what is locked. */
-export function effectBatches({ database, now }: Line) {
+export function effectBatches(line: Line) {
+  const { database, now } = line
   const { effects } = database.tables
-
-  /** An earlier one of the same order that is not final. */
-  const isHeldUp = ({ id, scope, order }: StoredEffect, among: readonly StoredEffect[]) =>
-    order !== undefined &&
-    among.some((other) => other.order === order && other.scope === scope && other.id < id && !isFinal(other.state))
 
   return {
     claim({ kinds, ids, limit, leaseMs }: Parameters<EffectStore<never>['claim']>[0]): readonly StoredEffect[] {
-      const all = allSeen(effects, undefined)
       const claimed = updateFree(effects, {
         to(effect) {
-          if (!kinds.includes(effect.kind) || ids?.includes(effect.id) === false || isHeldUp(effect, all))
+          if (!kinds.includes(effect.kind) || ids?.includes(effect.id) === false || isWaiting(line, effect, undefined))
             return undefined
           return transitions.claim(effect, leaseMs, now(), ids === undefined ? 'due' : 'named')
         },

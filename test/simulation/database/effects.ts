@@ -12,6 +12,7 @@ import { fencedOnEffect } from './fenced.js'
 import type { Line } from './line.js'
 import type { SimulatedTx } from './simulated-tx.js'
 import { allSeen, holderOf, seen } from './table.js'
+import { endedOrders, simulatedTurns } from './turns.js'
 import { type Deed, together, update } from './update.js'
 
 /** The outbox: every method is one statement, save for what follows from an effect. */
@@ -19,6 +20,7 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
   const { now } = line
   const { effects, effectKeys } = line.database.tables
   const batches = effectBatches(line)
+  const order = simulatedTurns(line)
   const most = (limit: number) => boundedLimit(limit, limits.batch)
 
   const one = (id: number, to: (current: StoredEffect) => StoredEffect | undefined) =>
@@ -37,12 +39,14 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
   }
 
   return {
-    async claim(query) {
-      const asked = { ...query, limit: most(query.limit) }
-      return given(
-        () => `takes up to ${asked.limit} effects`,
-        () => batches.claim(asked),
-      )
+    claim(query) {
+      const claim = (limit: number) =>
+        given(
+          () => `takes up to ${limit} effects`,
+          () => batches.claim({ ...query, limit }),
+        )
+      const limit = most(query.limit)
+      return query.ids === undefined ? order.claimed(limit, claim) : claim(limit)
     },
     begin: (claim, leaseMs) =>
       changes(
@@ -67,14 +71,19 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
     async settle(settlements) {
       if (settlements.length === 0) return []
       const mine = settlements.map(({ claim, outcome }) => ({ claim, outcome: ownOutcome(outcome) }))
-      const settled = await many(
-        () => `settles effects ${mine.map(({ claim, outcome }) => `${claim.id} as ${outcome.kind}`)}`,
+      const settling = together(
         mine.map(({ claim, outcome }) => own(claim, (current) => transitions.settle(current, claim, outcome, now()))),
       )
+      const ids = mine.map(({ claim }) => claim.id)
+      const { settled, orders } = await line.ask(
+        () => `settles effects ${mine.map(({ claim, outcome }) => `${claim.id} as ${outcome.kind}`)}`,
+        { ...settling, run: () => ({ settled: settling.run(), orders: endedOrders(line, ids, undefined) }) },
+      )
+      await order.tell(orders)
       return settled.map((effect) => effect !== undefined)
     },
-    apply: (claim, result, body) =>
-      inOneTransaction(
+    async apply(claim, result, body) {
+      const orders = await inOneTransaction(
         line,
         () => `what follows from effect ${claim.id}`,
         async ({ transaction, said }) => {
@@ -91,16 +100,21 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
             fencedOnEffect(line, claim, transaction, finishing),
           )
           if (finished === undefined) throw new HapaxError('claim_lost')
-          return { value: undefined, isCommitted: () => isDone(claim.id, claim.fence) }
+          const orders = endedOrders(line, [claim.id], transaction)
+          return { value: orders, isCommitted: () => isDone(claim.id, claim.fence) }
         },
-      ),
+      )
+      await order.tell(orders)
+    },
 
     sweep: async (limit) => {
       const bounded = most(limit)
-      return given(
+      const swept = await given(
         () => `sweeps up to ${bounded} effects`,
         () => batches.sweep(bounded),
       )
+      await order.look()
+      return swept
     },
     async doubts({ kinds, limit, holdMs }) {
       const asked = { kinds, limit: most(limit), holdMs }
@@ -185,13 +199,22 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
           ids.map((id) => one(id, (current) => transitions.redrive(current, keyMemory, now()))),
         ),
       ),
-    discard: async (ids) =>
-      changedOf(
+    async discard(ids) {
+      const discarded = changedOf(
         await many(
           () => `discards effects ${ids}`,
           ids.map((id) => one(id, (current) => transitions.discard(current, now()))),
         ),
-      ),
+      )
+      await order.tell(
+        endedOrders(
+          line,
+          discarded.map(({ id }) => id),
+          undefined,
+        ),
+      )
+      return discarded
+    },
     async reap(limit, keepMs) {
       const bounded = most(limit)
       return line.ask(() => `reaps up to ${bounded} effects`, { run: () => batches.reap(bounded, keepMs) })

@@ -4,6 +4,7 @@ import { reapTestimony } from '../../../src/engine/reaped-testimony.js'
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Line } from './line.js'
 import { allSeen, put, seen } from './table.js'
+import { dequeued } from './turns.js'
 
 /** What hangs on records and effects, and goes with them. */
 
@@ -21,7 +22,10 @@ export function forgetRecord({ database }: Line, { id }: StoredRecord, testimoni
 
 /** Their keys are free, and nobody asks what was said about them. */
 export function forgetEffects({ database }: Pick<Line, 'database'>, gone: readonly StoredEffect[]): void {
-  for (const { downstreamKey } of gone) put(database.tables.effectKeys, downstreamKey, undefined, undefined)
+  for (const effect of gone) {
+    put(database.tables.effectKeys, effect.downstreamKey, undefined, undefined)
+    dequeued({ database }, effect)
+  }
   forgetTestimonies(
     { database },
     gone.map(({ downstreamKey }) => downstreamKey),

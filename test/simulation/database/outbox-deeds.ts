@@ -6,12 +6,14 @@ import type { Transaction } from './cells.js'
 import type { Line } from './line.js'
 import { serverError } from './server-error.js'
 import { held, holderOf, put, seen, writerOf } from './table.js'
+import { queued } from './turns.js'
 
 /**
  * Writes effects in a transaction, with the record that they belong to. Whoever writes to the same order waits for the one
  * before, so that ids of an order rise as they become visible.
  */
-export function inserting({ database, now }: Line, scope: Scope, given: readonly NewEffect[], by: Transaction) {
+export function inserting(line: Line, scope: Scope, given: readonly NewEffect[], by: Transaction) {
+  const { database, now } = line
   const { effects, effectKeys, orderLocks } = database.tables
   const wanted = given.map((effect) => ({ ...effect, payload: Buffer.from(effect.payload) }))
   const orders = wanted.flatMap(({ order }) => (order === undefined ? [] : [`${scope}\n${order}`]))
@@ -33,7 +35,9 @@ export function inserting({ database, now }: Line, scope: Scope, given: readonly
         if (seen(effectKeys, effect.downstreamKey, by) !== undefined) throw serverError('23505')
         const id = database.newId('effect')
         put(effectKeys, effect.downstreamKey, id, by)
-        put(effects, id, written(effect, record, now(), id), by)
+        const row = written(effect, record, now(), id)
+        put(effects, id, row, by)
+        queued(line, row, by)
       }
     },
   }

@@ -35,7 +35,13 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
   const changed = async (query: Query, ...values: readonly SqlValue[]) => (await ask(query, ...values)).length > 0
   const among = (kinds: readonly string[]) => arrayOf(kinds)
 
-  const order = turns(queries, ask)
+  const order = turns<string>({
+    tell: (orders) => ask(queries.tell, orders),
+    async look(after, most) {
+      const [row] = await ask(queries.look, after, most)
+      return { told: Number(row?.told), next: row?.next ?? undefined }
+    },
+  })
 
   async function claimed({ kinds, ids, limit, leaseMs }: ClaimQuery): Promise<readonly StoredEffect[]> {
     const asked = [among(kinds), limit, leaseMs] as const
@@ -45,21 +51,11 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
     return rows.map(claimedOf).toSorted((a, b) => a.dueAt - b.dueAt || a.id - b.id)
   }
 
-  /** Where somebody was not told that it is his turn, there is more to claim. What was claimed is not lost by an error here. */
-  async function overlooked(query: ClaimQuery): Promise<readonly StoredEffect[]> {
-    try {
-      return (await order.look()) ? await claimed(query) : []
-    } catch {
-      return []
-    }
-  }
-
   return {
     async claim(query) {
       const limit = boundedLimit(query.limit, limits.batch)
-      const found = await claimed({ ...query, limit })
-      if (query.ids !== undefined || found.length >= limit) return found
-      return [...found, ...(await overlooked({ ...query, limit: limit - found.length }))]
+      if (query.ids !== undefined) return claimed({ ...query, limit })
+      return order.claimed(limit, (limit) => claimed({ ...query, limit }))
     },
     begin: ({ id, fence }, leaseMs) => changed(queries.begin, id, fence, leaseMs),
     async renew(claims, leaseMs) {
@@ -73,7 +69,7 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
       const [row] = await (done === undefined
         ? ask(queries.settle, ...ofSettlements(settlements))
         : ask(queries.settleDone, ...done))
-      await order.tell(row?.orders)
+      await order.tell(ordersIn(row))
       return writtenBut(row, settlements.length)
     },
 
@@ -89,15 +85,14 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
             const [row] = await look(everyScope, queries.isDone, [id, fence])
             return row?.is_done === 't'
           })
-        return { value: finished.orders, isCommitted }
+        return { value: ordersIn(finished), isCommitted }
       })
       await order.tell(orders)
     },
 
     async sweep(limit) {
       const swept = effectsIn(await ask(queries.sweep, boundedLimit(limit, limits.batch)))
-      // Also where every claim is full, and nobody looks.
-      await order.look().catch(() => undefined)
+      await order.look()
       return swept
     },
     doubts: async ({ kinds, limit, holdMs }) =>
@@ -126,11 +121,21 @@ export function postgresEffects<Tx>(surroundings: Surroundings<Tx>): EffectStore
       effectsIn(await ask(keyMemory === 'anew' ? queries.redriveAnew : queries.redrive, arrayOf(ids))),
     async discard(ids) {
       const discarded = effectsIn(await ask(queries.discard, arrayOf(ids)))
-      await order.tell(arrayOf(discarded.flatMap(orderingOf)))
+      await order.tell(ordersOf(discarded))
       return discarded
     },
     reap: async (limit, keepMs) => (await ask(queries.reap, boundedLimit(limit, limits.batch), keepMs)).length,
   }
+}
+
+/** Those in which one has become final, as PostgreSQL spells a list of them. */
+function ordersIn(row: Row | undefined): string | undefined {
+  return row?.orders === '{}' ? undefined : (row?.orders ?? undefined)
+}
+
+function ordersOf(effects: readonly StoredEffect[]): string | undefined {
+  const orders = effects.flatMap(orderingOf)
+  return orders.length === 0 ? undefined : arrayOf(orders)
 }
 
 function effectsIn(rows: readonly Row[]): readonly StoredEffect[] {
