@@ -25,8 +25,8 @@ Every schedule of the small cases, then random ones.
   --minutes N     for no longer than this (default 2, or as long as it takes where --schedules is said)
   --from SEED     the first of their seeds (default 1)
   --seed SEED     one seed again, in words
-  --sabotage      plant every known bug, and see that each is caught
-  --bug WORDS     instead: only those bugs that have the words in their name, each with the schedule that shows it
+  --sabotage      plant every known bug, and see that each is caught; for those in SQL a PostgreSQL is started
+  --bug WORDS     instead: only those bugs that have the words in their name, each with the schedule or the case that shows it
   --record        put what was run on record, in docs/RELIABILITY.md; random ones go on after the last seed that is there
   --processes N   how many at once (default: as many as there are cores)
   --help          this text

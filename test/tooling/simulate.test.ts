@@ -1,13 +1,19 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
+import { onPostgres } from '../support/on-postgres.js'
+
+afterEach(() => vi.unstubAllEnvs())
 
 const script = fileURLToPath(new URL('../../scripts/simulate.mjs', import.meta.url))
+
+/** A run of vitest in one of vitest, on a machine that has other work. */
+const quiteLongMs = 60_000
 
 /** What `npm run simulate` says to somebody, and how it ends. */
 function simulate(...words: string[]): Promise<{ readonly code: number; readonly said: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [script, ...words], { timeout: 25_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, [script, ...words], { timeout: quiteLongMs - 5_000 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), said: stdout + stderr })
     })
   })
@@ -57,4 +63,32 @@ test('a planted bug is caught, or its name says that it was not', async () => {
   expect(said).toContain('✓ a replay says 200, whatever the answer was: caught')
   expect(said).toContain('1 of 1 planted bugs are caught')
   expect(code).toBe(0)
+})
+
+onPostgres('a bug that is planted into SQL', () => {
+  test('is caught by a case of the suite, on a real server', { timeout: quiteLongMs }, async () => {
+    const { code, said } = await simulate('--bug', 'PostgreSQL store counts tombstones')
+    expect(said).toContain('✓ the PostgreSQL store counts tombstones: caught')
+    expect(said).toContain('  by a case of the suite: a tombstone does not count, and a key used anew does\n')
+    expect(said).toContain('1 of 1 planted bugs are caught')
+    expect(code).toBe(0)
+  })
+})
+
+test('where no PostgreSQL can be started, no bug is planted into SQL, which is said with the reason and fails', async () => {
+  vi.stubEnv('HAPAX_TEST_POSTGRES_URL', undefined)
+  vi.stubEnv('HAPAX_TEST_POSTGRES', 'none')
+  const { code, said } = await simulate('--bug', 'PostgreSQL store counts tombstones')
+  expect(said).toContain(
+    '✗ No PostgreSQL could be started, so nothing was planted into SQL: HAPAX_TEST_POSTGRES is "none"',
+  )
+  expect(said).toContain('0 of 1 planted bugs are caught')
+  expect(code).toBe(1)
+})
+
+test('a server that nobody reaches catches no bug', { timeout: quiteLongMs }, async () => {
+  vi.stubEnv('HAPAX_TEST_POSTGRES_URL', 'postgres://postgres@127.0.0.1:1/postgres')
+  const { code, said } = await simulate('--bug', 'PostgreSQL store counts tombstones')
+  expect(said).toContain('✗ the PostgreSQL store counts tombstones: its case fails where nothing is planted, too')
+  expect(code).toBe(1)
 })
