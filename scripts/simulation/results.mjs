@@ -8,10 +8,11 @@ import { root } from '../root.mjs'
  * @typedef {'campaigns' | 'cases' | 'bugs'} Kind
  * @typedef {{ date: string, node: string, code: string }} When of which code: the digest of what ran
  * @typedef {import('./campaign.mjs').Ran & When} Campaign
+ * @typedef {import('./cases.mjs').Exhausted} Exhausted
  *
  * @typedef {object} OnRecord
  * @property {readonly Campaign[]} campaigns
- * @property {When & { figures: readonly import('./cases.mjs').Exhausted[] }} cases
+ * @property {When & { figures: readonly (Omit<Exhausted, 'cut'> & Partial<Exhausted>)[] }} cases how many were cut was not always kept
  * @property {When & { figures: readonly { bug: string, caughtBy: string }[] }} bugs
  */
 
@@ -112,7 +113,7 @@ function tables({ campaigns, cases, bugs }) {
   const total = schedulesOf(campaigns)
   const onSameCode = schedulesOf(campaigns.filter(({ code }) => code === cases.code))
   const exhausted = cases.figures.map(
-    ({ name, schedules, states }) => `| ${name} | ${schedules} | ${states} | exhausted |`,
+    ({ name, schedules, cut = '', states }) => `| ${name} | ${schedules} | ${cut} | ${states} | exhausted |`,
   )
   const runs = campaigns.map(
     ({ date, node, code, from, schedules, perSecond }) =>
@@ -124,7 +125,10 @@ function tables({ campaigns, cases, bugs }) {
     section(
       `Every schedule of the small cases (${wordsOf(cases)})`,
       'npm run simulate -- --cases --record',
-      ['| case | schedules | states | |', '|---|---:|---:|---|'],
+      [
+        '| case | schedules | of them left where they go on like an earlier one | states | |',
+        '|---|---:|---:|---:|---|',
+      ],
       exhausted,
     ),
     section(
