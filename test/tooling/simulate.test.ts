@@ -22,6 +22,10 @@ function simulate(...words: string[]): Promise<{ readonly code: number; readonly
 test.each([
   [['--minutes', '0'], '--minutes is a number above 0, not 0.'],
   [['--schedules', '1.5'], '--schedules is a whole number from 1, not 1.5.'],
+  [['--seed', '4294967296'], '--seed is a whole number from 1 to 4294967295, not 4294967296.'],
+  [['--random', '--from', '4294967296'], '--from is a whole number from 1 to 4294967295, not 4294967296.'],
+  [['--from', '4294967286', '--schedules', '11'], 'from 4294967286 on there are no 11 schedules, but 10.'],
+  [['--schedules', '4294967296'], 'from 1 on there are no 4294967296 schedules, but 4294967295.'],
   [['--cases', '--sabotage'], '--cases and --sabotage are different things'],
   [['--sabotage', '--schedules', '5'], '--schedules says nothing to --sabotage.'],
   [['--random', '--record', '--from', '7'], '--record goes on after the last seed on record'],
@@ -55,6 +59,12 @@ test('random schedules say how many they were, of which seeds, and how quick', a
   expect(said).toContain('✓ 300 random schedules, seeds 11 to 310, 0 violations')
   expect(said).toMatch(/\d+ per second of a core/)
   expect(said).toMatch(/\d+ came by a replay/)
+  expect(code).toBe(0)
+})
+
+test('a campaign ends with the last seed that there is', async () => {
+  const { code, said } = await simulate('--random', '--from', '4294967286', '--minutes', '1')
+  expect(said).toContain('✓ 10 random schedules, seeds 4294967286 to 4294967295, 0 violations')
   expect(code).toBe(0)
 })
 
