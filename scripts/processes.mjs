@@ -13,13 +13,13 @@ process.on('exit', () => {
 
 /**
  * Runs a command line of our own and says whether it ended with 0. It leads a process group, so that its children
- * can be ended with it; and it finds the tools of this repository.
+ * can be ended with it; and it finds the tools of this repository. What has not ended in time is ended.
  *
  * @param {string} commandLine
- * @param {{ cwd?: string, env?: Record<string, string>, stdout?: NodeJS.WriteStream }} [options]
+ * @param {{ cwd?: string, env?: Record<string, string>, stdout?: NodeJS.WriteStream | 'ignore', withinMs?: number }} [options]
  * @returns {Promise<boolean>}
  */
-export function run(commandLine, { cwd = root, env = {}, stdout = process.stdout } = {}) {
+export function run(commandLine, { cwd = root, env = {}, stdout = process.stdout, withinMs } = {}) {
   const path = `${join(root, 'node_modules', '.bin')}${delimiter}${process.env.PATH}`
   const child = spawn(commandLine, {
     cwd,
@@ -30,9 +30,15 @@ export function run(commandLine, { cwd = root, env = {}, stdout = process.stdout
   })
   const { pid } = child
   if (pid !== undefined) running.add(pid)
+  const late = withinMs === undefined ? undefined : setTimeout(end, withinMs).unref()
+  function end() {
+    console.error(`✗ ${commandLine} has not ended within ${withinMs} ms`)
+    if (pid !== undefined) kill(-pid, 'SIGKILL')
+  }
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code) => {
+      clearTimeout(late)
       if (pid !== undefined) running.delete(pid)
       resolve(code === 0)
     })

@@ -8,7 +8,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { exitOnSignals } from './processes.mjs'
 import { bundled, codeOf } from './simulation/bundle.mjs'
-import { campaign } from './simulation/campaign.mjs'
+import { campaign, lastSeed } from './simulation/campaign.mjs'
 import { cases } from './simulation/cases.mjs'
 import { repeated } from './simulation/repeated.mjs'
 import { nextSeed, record } from './simulation/results.mjs'
@@ -25,8 +25,8 @@ Every schedule of the small cases, then random ones.
   --minutes N     for no longer than this (default 2, or as long as it takes where --schedules is said)
   --from SEED     the first of their seeds (default 1)
   --seed SEED     one seed again, in words
-  --sabotage      plant every known bug, and see that each is caught
-  --bug WORDS     instead: only those bugs that have the words in their name, each with the schedule that shows it
+  --sabotage      plant every known bug, and see that each is caught; for those in SQL a PostgreSQL is started
+  --bug WORDS     instead: only those bugs that have the words in their name, each with the schedule or the case that shows it
   --record        put what was run on record, in docs/RELIABILITY.md; random ones go on after the last seed that is there
   --processes N   how many at once (default: as many as there are cores)
   --help          this text
@@ -43,8 +43,8 @@ const asked = askedFor()
 const numbers = {
   schedules: wholeNumber('schedules'),
   minutes: number('minutes', 'a number above 0', (minutes) => Number.isFinite(minutes) && minutes > 0),
-  from: wholeNumber('from'),
-  seed: wholeNumber('seed'),
+  from: seedNumber('from'),
+  seed: seedNumber('seed'),
   processes: wholeNumber('processes') ?? availableParallelism(),
 }
 refuseContradictions()
@@ -61,15 +61,17 @@ async function main() {
   if (asked.case !== undefined) return (await cases(bundle, processes, asked.case)) !== undefined
   if (!asked.random && !recorded('cases', code, await cases(bundle, processes, ''))) return false
   if (asked.cases) return true
+  return recorded('campaigns', code, await campaign({ bundle, processes, ...asRandom() }))
+}
+
+/** Which random schedules are asked for. */
+function asRandom() {
   const { schedules, minutes, from = 1 } = numbers
-  const ran = await campaign({
-    bundle,
-    processes,
+  return {
     from: asked.record ? nextSeed() : from,
     schedules: schedules ?? (minutes === undefined ? 200_000 : Number.POSITIVE_INFINITY),
     minutes: minutes ?? (schedules === undefined ? 2 : Number.POSITIVE_INFINITY),
-  })
-  return recorded('campaigns', code, ran)
+  }
 }
 
 function askedFor() {
@@ -104,9 +106,18 @@ function refuseContradictions() {
   const [mode] = said
   const idle = ofRandom.find((name) => asked[name] !== undefined)
   if (idle !== undefined && mode !== undefined && mode !== 'random') refuse(`--${idle} says nothing to --${mode}.`)
+  if (mode === undefined || mode === 'random') refuseTooMany()
   if (!asked.record) return
   if (mode === 'seed' || mode === 'case' || mode === 'bug') refuse(`--${mode} is part of a run, and not put on record.`)
   if (asked.from !== undefined) refuse('--record goes on after the last seed on record: leave out --from.')
+}
+
+/** Without a number of them, a campaign ends at the last seed. */
+function refuseTooMany() {
+  const { from, schedules } = asRandom()
+  const left = lastSeed - from + 1
+  if (left > 0 && (schedules <= left || schedules === Number.POSITIVE_INFINITY)) return
+  refuse(`The last seed is ${lastSeed}: from ${from} on there are no ${schedules} schedules, but ${left}.`)
 }
 
 /**
@@ -125,7 +136,13 @@ function recorded(kind, code, figures) {
   return true
 }
 
-/** @param {'schedules' | 'from' | 'seed' | 'processes'} name */
+/** @param {'from' | 'seed'} name */
+function seedNumber(name) {
+  const isSeed = (/** @type {number} */ given) => Number.isSafeInteger(given) && given > 0 && given <= lastSeed
+  return number(name, `a whole number from 1 to ${lastSeed}`, isSeed)
+}
+
+/** @param {'schedules' | 'processes'} name */
 function wholeNumber(name) {
   return number(name, 'a whole number from 1', (given) => Number.isSafeInteger(given) && given > 0)
 }

@@ -12,6 +12,7 @@ import { root } from './root.mjs'
  * @property {readonly string[]} groups the titles of those around it
  * @property {string} fullTitle with those of the groups around it
  * @property {'passed' | 'failed' | 'skipped'} outcome
+ * @property {number} ms
  * @property {readonly string[]} failures what went wrong
  *
  * @typedef {object} Results
@@ -24,13 +25,11 @@ import { root } from './root.mjs'
  * @property {string[]} ancestorTitles
  * @property {string} status
  * @property {{ line: number } | null} [location]
+ * @property {number | null} [duration]
  * @property {string[] | null} [failureMessages]
  *
  * @typedef {{ testResults: { name: string, status: string, assertionResults: Assertion[] }[] }} Report
  */
-
-const report = join(root, '.cache', 'vitest.json')
-const unheard = join(root, '.cache', 'unheard.json')
 
 /**
  * @param {string} filter the part of `test` to run
@@ -38,12 +37,43 @@ const unheard = join(root, '.cache', 'unheard.json')
  * @returns {Promise<Results & { passed: boolean }>}
  */
 export async function runVitest(filter, { postgres, pgbouncer }) {
+  const env = { ...told('POSTGRES', postgres), ...told('PGBOUNCER', pgbouncer) }
+  return reported('vitest', `--reporter=default ${filter}`, { env })
+}
+
+/**
+ * Only those integration tests of a file whose titles end in one of these, and nothing is said of them but what is returned. The
+ * report of a run that this may be part of is left alone.
+ *
+ * @param {string} file
+ * @param {readonly string[]} titles
+ * @param {{ postgres: import('./postgres.mjs').Postgres, withinMs: number }} options
+ * @returns {Promise<Results & { passed: boolean }>}
+ */
+export async function runTitled(file, titles, { postgres, withinMs }) {
+  const pattern = `(${titles.map((title) => title.replace(/[^\w\s]/g, '\\$&')).join('|')})$`
+  const env = { ...told('POSTGRES', postgres), HAPAX_TEST_TITLES: pattern }
+  return reported('vitest-titled', `--project integration -t "$HAPAX_TEST_TITLES" ${file}`, {
+    env,
+    stdout: 'ignore',
+    withinMs,
+  })
+}
+
+/**
+ * @param {string} name of its report
+ * @param {string} words that vitest is given
+ * @param {{ env: Record<string, string>, stdout?: 'ignore', withinMs?: number }} options
+ */
+async function reported(name, words, { env, ...options }) {
+  const report = join(root, '.cache', `${name}.json`)
+  const unheard = join(root, '.cache', `${name}-unheard.json`)
   // A report of the last run must not speak for one that crashed.
   for (const file of [report, unheard]) rmSync(file, { force: true })
   mkdirSync(dirname(report), { recursive: true })
   const passed = await run(
-    `vitest run --reporter=default --reporter=json --reporter=./scripts/unheard-errors.mjs --outputFile.json=${relative(root, report)} ${filter}`,
-    { env: { ...told('POSTGRES', postgres), ...told('PGBOUNCER', pgbouncer), HAPAX_TEST_UNHEARD: unheard } },
+    `vitest run --reporter=json --reporter=./scripts/unheard-errors.mjs --outputFile.json=${relative(root, report)} ${words}`,
+    { ...options, env: { ...env, HAPAX_TEST_UNHEARD: unheard } },
   )
   return { passed, ...resultsOf(read(report), read(unheard)) }
 }
@@ -89,7 +119,7 @@ export function resultsOf({ testResults }, unheard = []) {
  * @param {Assertion} assertion
  * @returns {TestResult}
  */
-function resultOf(file, { title, ancestorTitles, status, location, failureMessages }) {
+function resultOf(file, { title, ancestorTitles, status, location, duration, failureMessages }) {
   const outcome = status === 'passed' || status === 'failed' ? status : 'skipped'
   const fullTitle = [...ancestorTitles, title].join(' › ')
   return {
@@ -99,6 +129,7 @@ function resultOf(file, { title, ancestorTitles, status, location, failureMessag
     groups: ancestorTitles,
     fullTitle,
     outcome,
+    ms: duration ?? 0,
     failures: failureMessages ?? [],
   }
 }

@@ -2,6 +2,9 @@
 import { simulator } from './child.mjs'
 import { tell } from './told.mjs'
 
+/** Seeds are numbers of 32 bits: one beyond them would be one of these again, under another name. */
+export const lastSeed = 2 ** 32 - 1
+
 /**
  * @typedef {object} Ran
  * @property {number} from the first seed
@@ -17,6 +20,7 @@ import { tell } from './told.mjs'
 export async function campaign({ bundle, processes, from, schedules, minutes }) {
   const startedAt = performance.now()
   const until = startedAt + minutes * 60_000
+  const end = Math.min(from + schedules, lastSeed + 1)
   const block = Math.min(mostAtOnce, Math.ceil(schedules / processes))
   // All that is handed out is run, so that what has run is one range of seeds.
   let next = from
@@ -29,8 +33,8 @@ export async function campaign({ bundle, processes, from, schedules, minutes }) 
 
   async function lane() {
     const child = simulator(bundle)
-    while (!isBroken && next < from + schedules && performance.now() < until) {
-      const count = Math.min(block, from + schedules - next)
+    while (!isBroken && next < end && performance.now() < until) {
+      const count = Math.min(block, end - next)
       next += count
       const line = await child.does({ kind: 'random', from: next - count, count, ms: 3_600_000 })
       if (line.kind === 'failed') {

@@ -12,7 +12,8 @@ const most = 2_000_000
  * @param {string} words that are in the name of each that is run
  * @returns {Promise<readonly Exhausted[] | undefined>} `undefined` when one of them is not exhausted, or a promise was broken
  *
- * @typedef {{ name: string, schedules: number, states: number }} Exhausted
+ * Of its schedules so many were cut: left where they go on like an earlier one.
+ * @typedef {{ name: string, schedules: number, cut: number, states: number }} Exhausted
  */
 export async function cases(bundle, processes, words) {
   const { cases: all } = await import(await bundled('cases', { entry: 'test/simulation/cases.ts' }))
@@ -28,8 +29,10 @@ export async function cases(bundle, processes, words) {
       const line = await simulated(bundle, { kind: 'case', name, most })
       if (line.kind === 'case' && line.isExhausted) {
         const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
-        console.log(`✓ ${name}: ${line.schedules} schedules, ${line.states} states, exhausted (${seconds} s)`)
-        done.push({ name, schedules: line.schedules, states: line.states })
+        const { schedules, cut, states } = line
+        const left = `${cut} of them left where they go on like an earlier one`
+        console.log(`✓ ${name}: ${schedules} schedules, ${left}, ${states} states, exhausted (${seconds} s)`)
+        done.push({ name, schedules, cut, states })
         continue
       }
       if (line.kind === 'failed') tell(line)

@@ -8,16 +8,19 @@ import { root } from '../root.mjs'
  * @typedef {'campaigns' | 'cases' | 'bugs'} Kind
  * @typedef {{ date: string, node: string, code: string }} When of which code: the digest of what ran
  * @typedef {import('./campaign.mjs').Ran & When} Campaign
+ * @typedef {import('./cases.mjs').Exhausted} Exhausted
  *
  * @typedef {object} OnRecord
  * @property {readonly Campaign[]} campaigns
- * @property {When & { figures: readonly import('./cases.mjs').Exhausted[] }} cases
+ * @property {When & { figures: readonly (Omit<Exhausted, 'cut'> & Partial<Exhausted>)[] }} cases how many were cut was not always kept
  * @property {When & { figures: readonly { bug: string, caughtBy: string }[] }} bugs
  */
 
 const file = join(root, 'docs', 'reliability', 'simulation.json')
 const page = join(root, 'docs', 'RELIABILITY.md')
 const never = { date: '', node: '', code: '', figures: [] }
+/** By which a campaign counts its large schedules. */
+const large = 'five requests or more, of several tenants, at several nodes'
 const nothing = { campaigns: [], cases: never, bugs: never }
 
 /** @returns {OnRecord} */
@@ -109,28 +112,32 @@ export function withFigures(text) {
 
 /** @param {OnRecord} record */
 function tables({ campaigns, cases, bugs }) {
-  const total = schedulesOf(campaigns)
-  const onSameCode = schedulesOf(campaigns.filter(({ code }) => code === cases.code))
+  const total = inWords(schedulesOf(campaigns))
+  const onSameCode = inWords(schedulesOf(campaigns.filter(({ code }) => code === cases.code)))
+  const cameBy = reachedBy(campaigns)
   const exhausted = cases.figures.map(
-    ({ name, schedules, states }) => `| ${name} | ${schedules} | ${states} | exhausted |`,
+    ({ name, schedules, cut = '', states }) => `| ${name} | ${schedules} | ${cut} | ${states} | exhausted |`,
   )
   const runs = campaigns.map(
-    ({ date, node, code, from, schedules, perSecond }) =>
-      `| ${date} | ${node} | ${code} | ${schedules} | ${perSecond} | \`npm run simulate -- --random --from ${from} --schedules ${schedules}\` |`,
+    (one) =>
+      `| ${one.date} | ${one.node} | ${one.code} | ${one.schedules} | ${one.perSecond} | ${one.from} to ${one.to}${again(one)} |`,
   )
-  const reached = Object.entries(reachedBy(campaigns)).map(([name, count]) => `| ${name} | ${count} |`)
+  const reached = Object.entries(cameBy).map(([name, count]) => `| ${name} | ${count} |`)
   const caught = bugs.figures.map(({ bug, caughtBy }) => `| ${bug} | ${caughtBy} |`)
   return [
     section(
       `Every schedule of the small cases (${wordsOf(cases)})`,
       'npm run simulate -- --cases --record',
-      ['| case | schedules | states | |', '|---|---:|---:|---|'],
+      [
+        '| case | schedules | of them left where they go on like an earlier one | states | |',
+        '|---|---:|---:|---:|---|',
+      ],
       exhausted,
     ),
     section(
-      `Random schedules: ${total} in all, 0 violations, each campaign on the code of its day; ${onSameCode} on that of the cases`,
+      `Random schedules: ${total} in all, 0 violations; ${onSameCode} of them on the same code as the cases above, ${inWords(cameBy[large] ?? 0)} of all of them large`,
       'npm run simulate -- --random --record --schedules N',
-      ['| date | node | code | schedules | per second of a core | the same again |', '|---|---|---|---:|---:|---|'],
+      ['| date | node | code | schedules | per second of a core | seeds |', '|---|---|---|---:|---:|---|'],
       runs,
     ),
     section(
@@ -151,6 +158,21 @@ function tables({ campaigns, cases, bugs }) {
 /** @param {readonly Campaign[]} campaigns */
 function schedulesOf(campaigns) {
   return campaigns.reduce((sum, { schedules }) => sum + schedules, 0)
+}
+
+/** @param {number} count */
+function inWords(count) {
+  return count.toLocaleString('en-US')
+}
+
+/**
+ * What runs a campaign again, where it says of which code it was: no other has the same schedules of these seeds.
+ *
+ * @param {Campaign} campaign
+ */
+function again({ code, from, schedules }) {
+  if (!/^[0-9a-f]{12}$/.test(code)) return ''
+  return `, \`npm run simulate -- --random --from ${from} --schedules ${schedules}\``
 }
 
 /** @param {When} when */

@@ -1,7 +1,8 @@
-/** Plants every known bug into the real source, and sees that each is caught by what it names. */
+/** Plants every known bug into the real source and into real SQL, and sees that each is caught by what it names. */
 import { bugs } from '../../test/simulation/planted-bugs.mjs'
 import { bundled, patched } from './bundle.mjs'
 import { simulated } from './child.mjs'
+import { bugsInSql, sabotageInSql } from './sabotage-in-sql.mjs'
 import { namesWith, tell } from './told.mjs'
 
 /**
@@ -24,15 +25,32 @@ const mostSchedules = 200_000
  * @returns {Promise<readonly { bug: string, caughtBy: string }[] | undefined>} `undefined` when one was not caught
  */
 export async function sabotage(processes, words) {
-  const named = new Set(
-    namesWith(
-      words,
-      bugs.map(({ bug }) => bug),
-      'planted bug',
-    ),
-  )
-  const wanted = bugs.filter(({ bug }) => named.has(bug))
-  if (wanted.length === 0) return undefined
+  const inSql = await bugsInSql()
+  const known = [...bugs, ...inSql].map(({ bug }) => bug)
+  const named = new Set(namesWith(words, known, 'planted bug'))
+  if (named.size === 0) return undefined
+  const wantedInSource = bugs.filter(({ bug }) => named.has(bug))
+  const wantedInSql = inSql.filter(({ bug }) => named.has(bug))
+  // These first: nobody should wait for all others to hear that there is no server for them.
+  const { caught: caughtInSql, missing } = await sabotageInSql(wantedInSql, words)
+  const caught = caughtInSql + (await sabotageInSource(wantedInSource, processes, words))
+  const planted = wantedInSource.length + wantedInSql.length
+  console.log(`${caught} of ${planted} planted bugs are caught`)
+  if (missing !== undefined) console.error(missing)
+  if (caught < planted) return undefined
+  return [
+    ...wantedInSource.map(({ bug, caughtBy }) => ({ bug, caughtBy: wordsOf(caughtBy) })),
+    ...wantedInSql.map(({ bug, caughtBy }) => ({ bug, caughtBy: `the suite, on PostgreSQL: ${caughtBy}` })),
+  ]
+}
+
+/**
+ * @param {readonly PlantedBug[]} wanted
+ * @param {number} processes
+ * @param {string} words
+ * @returns {Promise<number>} how many are caught
+ */
+async function sabotageInSource(wanted, processes, words) {
   const waiting = wanted.entries()
   let caught = 0
   const lane = async () => {
@@ -48,11 +66,7 @@ export async function sabotage(processes, words) {
     }
   }
   await Promise.all(Array.from({ length: processes }, lane))
-  console.log(`${caught} of ${wanted.length} planted bugs are caught`)
-  if (words === '') console.log('Those in SQL need a real PostgreSQL: npm test plants them into its statements.')
-  return caught === wanted.length
-    ? wanted.map(({ bug, caughtBy }) => ({ bug, caughtBy: wordsOf(caughtBy) }))
-    : undefined
+  return caught
 }
 
 /**

@@ -7,6 +7,11 @@ export interface PlantedPostgresFault {
   readonly to: string
 }
 
+/** What it is called among all planted bugs. */
+export function nameOf({ fault }: PlantedPostgresFault): string {
+  return `the PostgreSQL store ${fault}`
+}
+
 export const plantedPostgresFaults: readonly PlantedPostgresFault[] = [
   {
     fault: 'ignores the fence',

@@ -3,7 +3,7 @@ import { postgresStore } from 'hapax/postgres'
 import type pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { poolOn } from '../support/postgres-pool.js'
-import { type PlantedPostgresFault, plantedPostgresFaults } from './planted-postgres-faults.js'
+import { nameOf, type PlantedPostgresFault, plantedPostgresFaults } from './planted-postgres-faults.js'
 import { postgresHarness } from './postgres-harness.js'
 import { type ClientLibrary, connections, pgLibrary } from './postgres-libraries.js'
 import { direct } from './postgres-ways.js'
@@ -12,15 +12,20 @@ const reach = direct()
 
 if ('missing' in reach) test.skip(`the suite finds out a faulty Postgres store (skipped: ${reach.missing})`, () => {})
 else {
-  describe('the suite finds out a Postgres store that', () => {
-    test.each(plantedPostgresFaults)('$fault', async ({ caughtBy, from, to }) => {
-      const { library, planted } = sabotaged((text) => text.replace(from, to))
-      const found = await foundOut(library, caughtBy)
-      expect(found).toBeInstanceOf(Error)
-      expect(planted()).toBeGreaterThan(0)
-      // A statement that PostgreSQL cannot even read would be found out by anything.
-      expect((found as { cause?: { code?: string } }).cause?.code ?? '').not.toMatch(/^42/)
-    })
+  // `npm run simulate -- --sabotage` plants them by these titles.
+  describe('the suite finds out that', () => {
+    test.each(plantedPostgresFaults.map((planted) => [nameOf(planted), planted] as const))(
+      '%s',
+      async (_, { caughtBy, from, to }) => {
+        const { library, planted } = sabotaged((text) => text.replace(from, to))
+        const found = await foundOut(library, caughtBy)
+        expect(planted(), 'no statement has what is to be replaced').toBeGreaterThan(0)
+        expect(found, 'nobody noticed').toBeInstanceOf(Error)
+        // A statement that PostgreSQL cannot even read would be found out by anything.
+        const { code = '' } = (found as { cause?: { code?: string } }).cause ?? {}
+        expect(code, 'PostgreSQL cannot read the statement').not.toMatch(/^42/)
+      },
+    )
   })
 
   test.each([...new Set(plantedPostgresFaults.map(({ caughtBy }) => caughtBy))])(
