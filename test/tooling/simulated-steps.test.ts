@@ -15,6 +15,7 @@ const folder = 'test/simulation'
 /** What is written there all the same, and decides nothing: of a whole file, or of one name in it. */
 const exceptions: Readonly<Record<string, string>> = {
   'database/copies.ts': 'what is asked for is copied whole, before anybody decides anything',
+  'database/call-deeds.ts: state': 'a doubt is asked for, and no failure',
   'operator.ts': 'a person says what he has seen, and asks for a step by it',
   'programs.ts: attempt': 'the body of an answer tells which attempt has made it',
   'effect-kinds.ts: [kind]': 'a node knows the effects that its requests may lead to',
@@ -28,10 +29,30 @@ const exceptions: Readonly<Record<string, string>> = {
   'world/faults.ts: [kind as keyof Budget]': 'from some point on nothing goes wrong',
 }
 
+/** What its database asks of a record or an effect all the same, as it stands in the source. */
+const asked: Readonly<Record<string, string>> = {
+  "database/call-deeds.ts: state !== 'completed'": 'an event locks what is open',
+  "database/call-deeds.ts: state !== 'expired'": 'an event locks what is open',
+  'database/effect-batches.ts: finishedAt <= now() - keepMs': 'whoever reaps says how old',
+  'database/effects.ts: effect.state === state': 'whoever lists says which',
+  'database/effects.ts: finishedAt >= since': 'whoever lists says which',
+  "database/effects.ts: state === 'done'": 'those are listed that are done',
+  "database/effects.ts: effect.state === 'done'": 'reads back what became of a commit',
+  'database/effects.ts: effect?.fence === fence': 'reads back what became of a commit',
+  'database/phase.ts: row?.record.claimId === claim.claimId': 'reads back what became of a commit',
+  'database/record-batches.ts: now() < expiresAt': 'for whoever judges',
+  "database/record-batches.ts: state === 'expired'": 'for whoever judges',
+  "database/record-batches.ts: state === 'failed_retryable'": 'for whoever judges',
+  'database/record-batches.ts: recoveryPoint !== started': 'for whoever judges',
+  "database/record-batches.ts: state === 'in_progress'": 'leases that are over come first',
+  "database/record-batches.ts: state !== 'in_progress'": 'leases that are over come first',
+}
+
+const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+  (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
+)
+
 test('the simulation decides nothing of a record or an effect by itself', () => {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
-  )
   expect(files.length).toBeGreaterThan(60)
   const found = files.flatMap((name) =>
     decisions(readFileSync(join(folder, name), 'utf8')).map((what) => ({ name, what: `${name}: ${what}` })),
@@ -39,6 +60,28 @@ test('the simulation decides nothing of a record or an effect by itself', () => 
   expect(found.filter(({ name, what }) => !(name in exceptions || what in exceptions))).toEqual([])
   const used = new Set(found.flatMap(({ name, what }) => [name, what]))
   expect(Object.keys(exceptions).filter((exception) => !used.has(exception))).toEqual([])
+})
+
+test('its database does not ask by itself what only a step decides by', () => {
+  const stores = files.filter((name) => name.startsWith('database/'))
+  const found = stores.flatMap((name) =>
+    conditions(readFileSync(join(folder, name), 'utf8')).map((what) => `${name}: ${what}`),
+  )
+  expect([...new Set(found)].sort()).toEqual(Object.keys(asked).sort())
+})
+
+test('a condition of a step that is written down a second time is seen', () => {
+  const source = `
+    const isOver = record.state === 'expired' && now >= expiresAt
+    const isFree = !(leaseUntil > now()) || record['fence'] !== claim.fence
+    const isSame = record.id === found.id
+    if (states.has(state)) return`
+  expect(conditions(source)).toEqual([
+    "record.state === 'expired'",
+    'now >= expiresAt',
+    'leaseUntil > now()',
+    "record['fence'] !== claim.fence",
+  ])
 })
 
 test.each([
@@ -85,6 +128,47 @@ function decisions(source: string): readonly string[] {
   }
   visit(ts.createSourceFile('simulation.ts', source, ts.ScriptTarget.Latest, true))
   return names
+}
+
+/** The comparisons by what only a step decides by, as they are spelt. */
+function conditions(source: string): readonly string[] {
+  const found: string[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isBinaryExpression(node) && isComparing(node.operatorToken.kind) && isAskedBy(node))
+      found.push(node.getText().replaceAll(/\s+/g, ' '))
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile('simulation.ts', source, ts.ScriptTarget.Latest, true))
+  return found
+}
+
+/** Whether something is there at all decides nothing. */
+function isAskedBy({ left, right }: ts.BinaryExpression): boolean {
+  return right.getText() !== 'undefined' && [left, right].some(isDecidedBy)
+}
+
+/** A member of a record or an effect that a step decides by, or a variable of that name. */
+function isDecidedBy(node: ts.Expression): boolean {
+  if (ts.isIdentifier(node)) return judgedBy.has(node.text)
+  if (ts.isPropertyAccessExpression(node)) return judgedBy.has(node.name.text)
+  if (!ts.isElementAccessExpression(node)) return false
+  const { argumentExpression: name } = node
+  return ts.isStringLiteralLike(name) && judgedBy.has(name.text)
+}
+
+const judgedBy: ReadonlySet<string> = new Set([
+  ...decided,
+  'expiresAt',
+  'finishedAt',
+  'hasEffects',
+  'generation',
+  'claimId',
+])
+
+function isComparing(kind: ts.SyntaxKind): boolean {
+  const { LessThanToken, GreaterThanEqualsToken, EqualsEqualsToken, ExclamationEqualsEqualsToken } = ts.SyntaxKind
+  const isOrdering = kind >= LessThanToken && kind <= GreaterThanEqualsToken
+  return isOrdering || (kind >= EqualsEqualsToken && kind <= ExclamationEqualsEqualsToken)
 }
 
 /** What this very node writes: a member of a literal, something that is assigned or taken away, or a member that is named. */

@@ -16,7 +16,10 @@ export const hour = 3_600_000
 /** When the lease of whoever crashed at the start is over, and so what it left behind is found. */
 export const late = 31_000
 
-export const order = { tenant: 'acme', key: 'k1', amount: 1, item: 'boat' }
+/** What it leads to waits for nobody. */
+export const unordered = { tenant: 'acme', key: 'k1', amount: 1 }
+
+export const order = { ...unordered, item: 'boat' }
 
 export const request = (program: Program, node = 0, afterMs?: number) => ({
   ...{ program, order, nodes: [node] },

@@ -1,5 +1,5 @@
 import type { Mood } from '../moods.js'
-import { type Case, hour, late, order, pass, request, soon } from './case.js'
+import { type Case, hour, late, order, pass, request, soon, unordered } from './case.js'
 
 /** Others sweep an effect, find out that it has not landed, and carry it out, just before whoever was stopped goes on. */
 const takingOver = (afterMs: number) => [
@@ -13,6 +13,15 @@ const inMood = (mood: Mood) => ({ ...request('sales'), order: { ...order, mood }
 
 /** Effects, their workers and their reconciler. */
 export const effects: readonly Case[] = [
+  {
+    name: 'two effects of one order, one crash',
+    scenario: {
+      requests: [request('sales'), { ...request('sales'), order: { ...order, key: 'k2' } }],
+      passes: [soon('effects', 0)],
+      faults: { crashes: 1 },
+    },
+    reaches: ['an effect that was done'],
+  },
   {
     name: 'an effect whose reply is lost against its reconciler',
     scenario: {
@@ -138,7 +147,7 @@ export const effects: readonly Case[] = [
   {
     name: 'a doubt about an effect that is put off by a word that comes late against a webhook',
     scenario: {
-      requests: [inMood('cannot be asked')],
+      requests: [{ ...request('sales'), order: { ...unordered, mood: 'cannot be asked' } }],
       passes: [soon('effects'), pass('effectReconciler', 13_000)],
       deliveries: 1,
       deliveriesAfterMs: late,

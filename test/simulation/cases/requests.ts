@@ -1,6 +1,6 @@
 import type { Program } from '../application.js'
 import type { Misspelling } from '../misspelt.js'
-import { type Case, hour, late, order, pass, request } from './case.js'
+import { type Case, hour, late, order, pass, request, unordered } from './case.js'
 
 const keyless = (program: Program) => ({ ...request(program), order: { ...order, isKeyless: true as const } })
 const misspelt = (how: Misspelling) => ({ ...request('plain'), order: { ...order, misspelt: how } })
@@ -174,7 +174,10 @@ export const requests: readonly Case[] = [
   {
     name: 'a late retry against the reaper and the effect of its record',
     scenario: {
-      requests: [request('sales'), request('sales', 1, 25 * hour)],
+      requests: [
+        { ...request('sales'), order: unordered },
+        { ...request('sales', 1, 25 * hour), order: unordered },
+      ],
       passes: [pass('reaper', 25 * hour), pass('effects', 25 * hour, 2)],
       faults: {},
     },

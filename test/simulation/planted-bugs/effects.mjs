@@ -5,6 +5,16 @@
  */
 export const effectBugs = [
   {
+    bug: 'nobody looks after an effect whose turn it is and who was not told',
+    patch: {
+      file: 'src/stores/postgres/effects/turns.ts',
+      from: "const { told, next = '' } = await statements.look(lookedTo, effectBounds.orders)",
+      to: 'const { told, next = lookedTo } = { told: 0, next: undefined }',
+    },
+    caughtBy: { case: 'two effects of one order, one crash' },
+    says: /something is stuck: effect/,
+  },
+  {
     bug: 'a lease whose renewal was not heard of is held to be renewed',
     patch: {
       file: 'src/effects/holding.ts',
