@@ -44,6 +44,19 @@ export const programs = ['plain', 'deposits', 'rides', 'transfers', 'letters', '
  */
 export type Program = (typeof programs)[number]
 
+/** Their handlers make their calls by themselves: nobody but their clients and people can say what came of these. */
+export const callingAlone: ReadonlySet<string> = new Set<Program>(['plain', 'deposits'])
+
+/** What an answer of each calls what it has made. */
+export const madeBy: Readonly<Record<Program, string>> = {
+  plain: 'id',
+  deposits: 'deposit',
+  rides: 'charge',
+  transfers: 'transfer',
+  letters: 'letter',
+  sales: 'sale',
+}
+
 /** Of these, what workers go on with by themselves. */
 export const operations: ReadonlySet<string> = new Set<Program>(['rides', 'transfers', 'letters'])
 

@@ -1,4 +1,4 @@
-import { subjectOf } from './application.js'
+import { callingAlone, madeBy, type Program, subjectOf } from './application.js'
 import type { SimulatedDatabase } from './database/database.js'
 import type { SimulatedNode } from './node.js'
 import type { Provider } from './provider.js'
@@ -9,12 +9,6 @@ interface OperatorContext {
   readonly database: SimulatedDatabase
   readonly provider: Provider
 }
-
-/** What an answer of those calls it whose handlers make their calls by themselves. */
-const madeBy: ReadonlyMap<string, string> = new Map([
-  ['plain', 'id'],
-  ['deposits', 'deposit'],
-])
 
 /** A person who looks at the provider's ledger, and says at a node what is there. */
 export function operator({ scenario, database, provider }: OperatorContext): (node: SimulatedNode) => void {
@@ -43,8 +37,8 @@ export function operator({ scenario, database, provider }: OperatorContext): (no
    */
   function answer({ settle }: SimulatedNode): void {
     for (const { scope, key, generation, fence, state, operation } of database.records()) {
-      const made = madeBy.get(operation)
-      if (state !== 'unknown' || made === undefined) continue
+      if (state !== 'unknown' || !callingAlone.has(operation)) continue
+      const made = madeBy[operation as Program]
       const id = provider.ledger.find((act) => act.subject === subjectOf({ tenant: scope, key }, generation))?.id
       const asked = requests.filter(({ order }) => order.tenant === scope && order.key === key)
       const amount = asked[0]?.order.amount

@@ -5,6 +5,7 @@ import type { Work } from '../../src/engine/work.js'
 import { type Route, routeOf } from '../../src/http/route.js'
 import { within } from '../../src/kernel/clock.js'
 import {
+  callingAlone,
   missingMs,
   type OnFailure,
   type Order,
@@ -45,7 +46,7 @@ type Failed = (order: Order, work: Work<SimulatedTx>) => { readonly status: numb
 
 export function mounted(program: Program, node: Node): Mounted {
   // Who makes his calls by himself cannot say that his failures are answers: what came of his calls he does not know.
-  const isOwn = program === 'plain' || program === 'deposits'
+  const isOwn = callingAlone.has(program)
   const meaning = isOwn ? undefined : node.onFailure
   return mounting[program](node, (order, work) => failing(order, work, node, meaning))
 }

@@ -1,5 +1,5 @@
 import { type WorkerName, workerNames } from '../../src/workers/services.js'
-import { type Failure, type Order, type Program, programs } from './application.js'
+import { callingAlone, type Failure, type Order, type Program, programs } from './application.js'
 import { misspellings } from './misspelt.js'
 import { type Mood, moods, triedMs } from './moods.js'
 import { rarely } from './rarities.js'
@@ -162,7 +162,7 @@ function lengthOf(chance: number): Length {
 
 /** Who leaves all calls to the engine has no doubts of his own. */
 function failuresOf(program: Program): readonly Failure[] {
-  return program === 'plain' || program === 'deposits' ? ['throws', 'answers', 'doubts'] : ['throws', 'answers']
+  return callingAlone.has(program) ? ['throws', 'answers', 'doubts'] : ['throws', 'answers']
 }
 
 const mayDecline: ReadonlySet<Program> = new Set<Program>(['rides', 'sales'])

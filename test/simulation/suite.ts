@@ -16,6 +16,6 @@ await found.run().then(
   (error: unknown) => {
     // Only what the case itself says counts: whatever else is thrown shows nothing.
     const how = error instanceof AssertionError ? 'violation' : 'thrown'
-    console.log(JSON.stringify({ kind: 'failed', error: String(error), how, setting: [], trace: [] }))
+    console.log(JSON.stringify({ kind: 'failed', name, error: String(error), how, setting: [], trace: [] }))
   },
 )

@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
-import type { Order, Program } from '../application.js'
+import { madeBy, type Order } from '../application.js'
 import { isAnswer, linesOf, type Replied, type Sent, type Told, textOf } from '../client.js'
 import { demand } from '../violation.js'
 import type { Task } from '../world/task.js'
@@ -100,18 +100,8 @@ export function judgeDoubted({ order, reply }: Told): void {
 /** Who is answered is answered by the route that he asked, whatever else was asked for under his key. */
 export function judgeRoute({ order, program, reply }: Told): void {
   if (reply === 'lost' || reply.status !== 201) return
-  const isOwn = reply.body.includes(`"${made[program]}":`)
+  const isOwn = reply.body.includes(`"${madeBy[program]}":`)
   demand(isOwn, () => `${order.tenant}/${order.key} asked for ${program}, and was answered by another route`)
-}
-
-/** What each program says that it has made, and no other. */
-const made: Readonly<Record<Program, string>> = {
-  plain: 'id',
-  deposits: 'deposit',
-  rides: 'charge',
-  transfers: 'transfer',
-  letters: 'letter',
-  sales: 'sale',
 }
 
 /** What was asked for, and where. */

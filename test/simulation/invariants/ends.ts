@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
-import { firstOf, type Program, secondOf, services, subjectOf } from '../application.js'
+import { callingAlone, firstOf, type Program, secondOf, services, subjectOf } from '../application.js'
 import type { Act } from '../provider.js'
 import { demand } from '../violation.js'
 
@@ -116,9 +116,9 @@ export function isSettled(record: StoredRecord, now: number): boolean {
   const { state, operation, recoveryPoint, isBegun, leaseUntil = 0 } = record
   if (state === 'completed' || state === 'expired') return true
   // Nobody can ask about what a handler did by itself: it waits for a person, whose queue is all that is unknown.
-  if (state === 'unknown') return operation === 'plain' || operation === 'deposits'
+  if (state === 'unknown') return callingAlone.has(operation)
   // Whoever is no operation goes on with its client alone.
   if (state === 'in_progress') return operation === 'deposits' && leaseUntil <= now
-  const isClients = operation === 'plain' || operation === 'deposits' || operation === 'sales'
+  const isClients = callingAlone.has(operation) || operation === 'sales'
   return isClients || (recoveryPoint === 'started' && !isBegun)
 }
