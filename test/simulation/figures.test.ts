@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { onRecord, withFigures } from '../../scripts/simulation/results.mjs'
+import { nameOf, plantedPostgresFaults } from '../conformance/planted-postgres-faults.js'
 import { cases } from './cases.js'
 import { bugs } from './planted-bugs.mjs'
 
@@ -14,5 +15,8 @@ test('the figures in docs/RELIABILITY.md are those on record', () => {
 test('every case and every planted bug is on record', () => {
   const { cases: exhausted, bugs: caught } = onRecord()
   expect(exhausted.figures.map(({ name }) => name)).toEqual(cases.map(({ name }) => name))
-  expect(caught.figures.map(({ bug }) => bug)).toEqual(bugs.map(({ bug }) => bug))
+  expect(caught.figures.map(({ bug }) => bug)).toEqual([
+    ...bugs.map(({ bug }) => bug),
+    ...plantedPostgresFaults.map(nameOf),
+  ])
 })
