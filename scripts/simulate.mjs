@@ -64,12 +64,14 @@ async function main() {
   return recorded('campaigns', code, await campaign({ bundle, processes, ...asRandom() }))
 }
 
-/** Which random schedules are asked for. */
+/** Which random schedules are asked for. Where nobody says how many, none are beyond the last seed. */
 function asRandom() {
-  const { schedules, minutes, from = 1 } = numbers
+  const { schedules, minutes, from: first = 1 } = numbers
+  const from = asked.record ? nextSeed() : first
+  const usual = Math.max(1, Math.min(200_000, lastSeed - from + 1))
   return {
-    from: asked.record ? nextSeed() : from,
-    schedules: schedules ?? (minutes === undefined ? 200_000 : Number.POSITIVE_INFINITY),
+    from,
+    schedules: schedules ?? (minutes === undefined ? usual : Number.POSITIVE_INFINITY),
     minutes: minutes ?? (schedules === undefined ? 2 : Number.POSITIVE_INFINITY),
   }
 }
@@ -112,7 +114,6 @@ function refuseContradictions() {
   if (asked.from !== undefined) refuse('--record goes on after the last seed on record: leave out --from.')
 }
 
-/** Without a number of them, a campaign ends at the last seed. */
 function refuseTooMany() {
   const { from, schedules } = asRandom()
   const left = lastSeed - from + 1

@@ -16,8 +16,8 @@ interface Delivering {
 }
 
 /**
- * The provider tells of each thing that it did by webhooks, over lines that break: of each once again, at the next node, if it
- * hears that this was in vain, or nothing.
+ * The provider tells of each thing that it did by webhooks, over lines that break: of each once again, at the next of the nodes
+ * that the scenario names, if it hears that this was in vain, or nothing.
  */
 export function deliveries({ world, agenda, nodes, scenario, acknowledged }: Delivering): (act: Act) => void {
   const { deliveries: times = 0, deliveriesAfterMs = 0, deliveredAt = [0] } = scenario

@@ -34,7 +34,7 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
     line.ask(words, { run }).then((all) => all.map(copyOfEffect))
 
   return {
-    claim(query) {
+    async claim(query) {
       const claim = (limit: number) =>
         given(
           () => `takes up to ${limit} effects`,
@@ -140,19 +140,10 @@ export function simulatedEffects(line: Line): EffectStore<SimulatedTx> {
         ),
       ),
     async discard(ids) {
-      const discarded = changedOf(
-        await many(
-          () => `discards effects ${ids}`,
-          ids.map((id) => one(id, (current) => transitions.discard(current, now()))),
-        ),
-      )
-      await order.tell(
-        endedOrders(
-          line,
-          discarded.map(({ id }) => id),
-          undefined,
-        ),
-      )
+      const discarding = together(ids.map((id) => one(id, (current) => transitions.discard(current, now()))))
+      const run = () => ({ discarded: changedOf(discarding.run()), orders: endedOrders(line, ids, undefined) })
+      const { discarded, orders } = await line.ask(() => `discards effects ${ids}`, { ...discarding, run })
+      await order.tell(orders)
       return discarded
     },
     async reap(limit, keepMs) {

@@ -199,7 +199,7 @@ export const judgedBugs = [
         to: "  retry: () => ({ kind: 'release' }),",
       },
     ],
-    caughtBy: { seeds: 6_000 },
+    caughtBy: { case: 'the reaper against half-done work, one broken line' },
     says: /was given back although something had happened/,
   },
   {

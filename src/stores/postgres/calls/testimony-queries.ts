@@ -13,8 +13,10 @@ export function testimonyQueriesFor(schema: string) {
   return {
     /**
      * A doubt about what is testified is due from then on: whoever would have acted on it at once may be gone. What is open is
-     * locked as well, until this is on record: whoever is about to doubt it, or to leave the doubt to people, waits and knows of
-     * this by then. Rows are locked in the order of their ids, so that two testimonies cannot wait for each other.
+     * locked as well, until this is on record: its holder, and whoever is about to leave a doubt to people, waits and knows of
+     * this by then; batches pass it by. Rows are locked in the order of their ids, so that two testimonies cannot wait for each
+     * other. Those who renew or settle many effects at once keep no order: of them and an event about several effects PostgreSQL
+     * may end one, which tries again.
      */
     testify: {
       text: `WITH t AS MATERIALIZED (SELECT ${schema}.clock() AS now),
