@@ -122,7 +122,7 @@ function refuseTooMany() {
 /**
  * Whether it went well; and if it did and was to be recorded, it is.
  *
- * @param {import('./simulation/results.mjs').Kind} kind
+ * @param {import('./results.mjs').Kind} kind
  * @param {string} code
  * @param {readonly object[] | undefined} figures
  */
