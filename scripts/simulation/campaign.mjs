@@ -1,5 +1,6 @@
 /** Random schedules of a range of seeds, on as many processes as there are. */
-import { simulator } from './child.mjs'
+import { EndedEarly, simulator } from './child.mjs'
+import { newRange } from './range.mjs'
 import { tell } from './told.mjs'
 
 /** Seeds are numbers of 32 bits: one beyond them would be one of these again, under another name. */
@@ -11,68 +12,107 @@ export const lastSeed = 2 ** 32 - 1
  * @property {number} to the last one
  * @property {number} schedules
  * @property {number} perSecond of one core
- * @property {number} seconds
  * @property {Readonly<Record<string, number>>} reached how many of them came by what, while something could still go wrong
  *
- * @param {{ bundle: string, processes: number, from: number, schedules: number, minutes: number }} asked
- * @returns {Promise<[Ran] | undefined>} `undefined` when a promise was broken
+ * @typedef {Extract<import('./child.mjs').Line, { kind: 'failed' }>} Failed
+ *
+ * @typedef {object} Asked
+ * @property {string} bundle
+ * @property {number} processes
+ * @property {number} from
+ * @property {number} schedules
+ * @property {number} minutes
+ * @property {(ran: Ran) => void} [keep] is given what has run, as it grows: the seeds up to here without a gap, each once
+ * @property {(failed: Failed) => void} [broke] is given the schedule that broke a promise
+ *
+ * @param {Asked} asked
+ * @returns {Promise<boolean>} whether every schedule that was begun kept every promise
  */
-export async function campaign({ bundle, processes, from, schedules, minutes }) {
+export async function campaign({ bundle, processes, from, schedules, minutes, keep = nobody, broke = nobody }) {
   const startedAt = performance.now()
   const until = startedAt + minutes * 60_000
   const end = Math.min(from + schedules, lastSeed + 1)
   const block = Math.min(mostAtOnce, Math.ceil(schedules / processes))
-  // All that is handed out is run, so that what has run is one range of seeds.
+  const range = newRange(from)
   let next = from
-  let finished = 0
-  let busyMs = 0
-  let isBroken = false
+  let isOver = false
   let toldAt = startedAt
-  /** @type {Record<string, number>} */
-  const reached = {}
 
   async function lane() {
     const child = simulator(bundle)
-    while (!isBroken && next < end && performance.now() < until) {
-      const count = Math.min(block, end - next)
+    // All that is handed out is run, so that what has run is one range of seeds.
+    while (!isOver && next < end && performance.now() < until) {
+      const first = next
+      const count = Math.min(block, end - first)
       next += count
-      const line = await child.does({ kind: 'random', from: next - count, count, ms: 3_600_000 })
-      if (line.kind === 'failed') {
-        isBroken = true
-        tell(line)
-      }
-      if (line.kind === 'random') add(line)
+      const line = await child.does({ kind: 'random', from: first, count, ms: 3_600_000 }).catch(ended)
+      if (!(line instanceof EndedEarly) && line.kind === 'random' && line.schedules === count) add(line)
+      else isOver = await told(line, first, count)
     }
     child.end()
   }
 
-  /** @param {Extract<import('./child.mjs').Line, { kind: 'random' }>} line */
+  /** @param {import('./range.mjs').Block} line */
   function add(line) {
-    finished += line.schedules
-    busyMs += line.busyMs
-    for (const [feature, count] of Object.entries(line.reached)) reached[feature] = (reached[feature] ?? 0) + count
+    range.add(line)
     if (performance.now() - toldAt < toldEveryMs) return
     toldAt = performance.now()
-    console.log(`  ${finished} schedules, ${Math.round((finished / busyMs) * 1_000)} per second of a core`)
+    save()
+    console.log(`  ${range.schedules()} schedules, ${range.perSecond()} per second of a core`)
   }
 
-  await Promise.all(Array.from({ length: processes }, lane))
-  if (isBroken) return undefined
-  const ran = next - from
-  const seconds = (performance.now() - startedAt) / 1_000
-  const perSecond = Math.round((ran / busyMs) * 1_000)
-  console.log(`✓ ${ran} random schedules, seeds ${from} to ${next - 1}, 0 violations (${seconds.toFixed(0)} s)`)
-  console.log(`  ${perSecond} per second of a core`)
-  for (const [feature, count] of Object.entries(reached))
-    console.log(`  ${String(count).padStart(9)} came by ${feature}`)
-  const missed = Object.keys(reached).filter((feature) => reached[feature] === 0)
-  if (ran >= manySchedules && missed.length > 0) {
-    console.error(`✗ so many schedules, and none of them came by ${missed.join(', ')}`)
-    return undefined
+  function save() {
+    const grown = range.taken()
+    if (grown !== undefined) keep(grown)
   }
+
+  /**
+   * Whatever is not a block that has run ends the campaign.
+   *
+   * @param {import('./child.mjs').Line | EndedEarly} line
+   * @param {number} first
+   * @param {number} count
+   */
+  async function told(line, first, count) {
+    if (line instanceof EndedEarly) await tellWho(bundle, line, first, count)
+    else if (line.kind === 'failed') {
+      broke(line)
+      tell(line)
+    } else
+      console.error(`✗ seeds ${first} to ${first + count - 1}: not all of them were run, but ${JSON.stringify(line)}`)
+    return true
+  }
+
+  // Also where somebody ends it: what has run has run.
+  process.once('exit', save)
+  await Promise.all(Array.from({ length: Math.min(processes, Math.ceil(schedules / block)) }, lane))
+  save()
+  process.off('exit', save)
+  return !isOver && summedUp(range, { from, schedules, minutes, seconds: (performance.now() - startedAt) / 1_000 })
+}
+
+/**
+ * Tells what all of it was. Whether it was something, and came by everything.
+ *
+ * @param {ReturnType<typeof newRange>} range
+ * @param {{ from: number, schedules: number, minutes: number, seconds: number }} asked
+ */
+function summedUp(range, { from, schedules, minutes, seconds }) {
+  const ran = range.schedules()
+  if (ran === 0) {
+    console.error(`✗ in ${minutes} min there was no time for a single schedule`)
+    return false
+  }
+  console.log(`✓ ${ran} random schedules, seeds ${from} to ${from + ran - 1}, 0 violations (${seconds.toFixed(0)} s)`)
+  console.log(`  ${range.perSecond()} per second of a core`)
+  const reached = Object.entries(range.reached())
+  for (const [feature, count] of reached) console.log(`  ${String(count).padStart(9)} came by ${feature}`)
   if (ran < schedules && Number.isFinite(schedules))
     console.log(`  ${schedules} were asked for; there was no more time than ${minutes} min`)
-  return [{ from, to: next - 1, schedules: ran, perSecond, seconds: Math.round(seconds), reached }]
+  const missed = reached.filter(([, count]) => count === 0).map(([feature]) => feature)
+  if (ran < manySchedules || missed.length === 0) return true
+  console.error(`✗ so many schedules, and none of them came by ${missed.join(', ')}`)
+  return false
 }
 
 /** Among so many each thing that there is to come by has happened, or the scenarios are not what they should be. */
@@ -82,3 +122,46 @@ const manySchedules = 100_000
 const mostAtOnce = 2_500
 
 const toldEveryMs = 10_000
+
+function nobody() {}
+
+/**
+ * A process that ended is told with what it was doing; anything else is ours.
+ *
+ * @param {unknown} error
+ */
+function ended(error) {
+  if (error instanceof EndedEarly) return error
+  throw error
+}
+
+/**
+ * Which seed it was in which a process ended, or from which it did not come back: each is tried by itself.
+ *
+ * @param {string} bundle
+ * @param {EndedEarly} error
+ * @param {number} first
+ * @param {number} count
+ */
+async function tellWho(bundle, { message }, first, count) {
+  console.error(`✗ seeds ${first} to ${first + count - 1}: ${message}`)
+  const child = simulator(bundle, { seconds: oneSeedSeconds })
+  for (let seed = first; seed < first + count; seed++) {
+    const line = await child.does({ kind: 'random', from: seed, count: 1, ms: 60_000 }).catch(ended)
+    if (line instanceof EndedEarly) return tellAlone(seed, line)
+  }
+  child.end()
+  const again = `npm run simulate -- --random --from ${first} --schedules ${count} --processes 1`
+  console.error(`Alone each of them comes to its end. Again: ${again}`)
+}
+
+/** No schedule takes a thousandth of it. */
+const oneSeedSeconds = 10
+
+/**
+ * @param {number} seed
+ * @param {EndedEarly} error
+ */
+function tellAlone(seed, { message }) {
+  console.error(`✗ seed ${seed}: ${message}\nAgain: npm run simulate -- --seed ${seed}`)
+}

@@ -13,7 +13,7 @@ const most = 2_000_000
  * @returns {Promise<readonly Exhausted[] | undefined>} `undefined` when one of them is not exhausted, or a promise was broken
  *
  * Of its schedules so many were cut: left where they go on like an earlier one.
- * @typedef {{ name: string, schedules: number, cut: number, states: number }} Exhausted
+ * @typedef {{ name: string, schedules: number, cut: number, states: number, isExhausted: boolean }} Exhausted
  */
 export async function cases(bundle, processes, words) {
   const { cases: all } = await import(await bundled('cases', { entry: 'test/simulation/cases.ts' }))
@@ -29,10 +29,10 @@ export async function cases(bundle, processes, words) {
       const line = await simulated(bundle, { kind: 'case', name, most })
       if (line.kind === 'case' && line.isExhausted) {
         const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
-        const { schedules, cut, states } = line
+        const { schedules, cut, states, isExhausted } = line
         const left = `${cut} of them left where they go on like an earlier one`
         console.log(`✓ ${name}: ${schedules} schedules, ${left}, ${states} states, exhausted (${seconds} s)`)
-        done.push({ name, schedules, cut, states })
+        done.push({ name, schedules, cut, states, isExhausted })
         continue
       }
       if (line.kind === 'failed') tell(line)

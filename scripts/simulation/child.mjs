@@ -4,13 +4,13 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 
 /**
- * What it says of a task: what it has done, or how a promise was broken.
+ * What it says of a task: what it has done, or how a promise was broken. A seed that fails only behind others says `from` which on.
  *
  * @typedef {{ readonly kind: 'case', readonly name: string, readonly schedules: number, readonly cut: number, readonly states: number, readonly isExhausted: boolean }
  *   | { readonly kind: 'random', readonly from: number, readonly schedules: number, readonly busyMs: number, readonly reached: Readonly<Record<string, number>> }
  *   | { readonly kind: 'seed', readonly seed: number, readonly setting: readonly string[], readonly trace: readonly string[] }
  *   | { readonly kind: 'passed' }
- *   | { readonly kind: 'failed', readonly error: string, readonly how: 'violation' | 'thrown', readonly setting: readonly string[], readonly trace: readonly string[], readonly seed?: number, readonly name?: string }} Line
+ *   | { readonly kind: 'failed', readonly error: string, readonly how: 'violation' | 'thrown', readonly setting: readonly string[], readonly trace: readonly string[], readonly seed?: number, readonly from?: number, readonly name?: string }} Line
  */
 
 /**
@@ -33,14 +33,31 @@ const flags = [
 ]
 
 /**
+ * Whoever works says so every second. One that has been silent for so long is in a loop without an end, in which nobody hears
+ * anything, and is ended.
+ */
+const silentSeconds = 60
+
+/** A process that has not said what it found: it has ended, or did not come to an end. */
+export class EndedEarly extends Error {}
+
+/** @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set()
+
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+/**
  * Runs a task in a process of its own. Resolves what it said last.
  *
  * @param {string} bundle
  * @param {object} task
+ * @param {Patience} [patience]
  * @returns {Promise<Line>}
  */
-export async function simulated(bundle, task) {
-  const child = simulator(bundle)
+export async function simulated(bundle, task, patience) {
+  const child = simulator(bundle, patience)
   try {
     return await child.does(task)
   } finally {
@@ -51,33 +68,58 @@ export async function simulated(bundle, task) {
 /**
  * A process that does one task after another: until its code is as quick as it can be, it takes seconds.
  *
+ * @typedef {{ readonly seconds?: number }} Patience for how long it may be silent
+ *
  * @param {string} bundle
+ * @param {Patience} [patience]
  */
-export function simulator(bundle) {
+export function simulator(bundle, { seconds = silentSeconds } = {}) {
   const child = spawn(process.execPath, [...flags, bundle], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
+  running.add(child)
+  let isSilent = false
   /** @type {Promise<never>} */
   const ended = new Promise((_, reject) => {
     child.once('error', reject)
-    child.once('close', (code) => {
-      process.off('exit', kill)
-      reject(new Error(`The simulation ended with ${code}, and did not say what it found.`))
+    child.once('close', (code, signal) => {
+      running.delete(child)
+      const how = isSilent ? `was silent for ${seconds} s, and was ended` : `ended with ${signal ?? code}`
+      reject(new EndedEarly(`The process ${how}, and did not say what it found.`))
     })
   })
   ended.catch(() => undefined)
-  const lines = createInterface({ input: child.stdout })
+  // One that has ended hears nothing: that it has is told by its end.
+  child.stdin.on('error', () => undefined)
+  /** @type {(line: Line) => void} */
+  let told = () => undefined
+  let silentFor = 0
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    silentFor = 0
+    const line = JSON.parse(text)
+    if (line.kind !== 'working') told(line)
+  })
   return {
     /**
      * @param {object} task
      * @returns {Promise<Line>}
      */
-    does(task) {
-      child.stdin.write(`${JSON.stringify(task)}\n`)
+    async does(task) {
+      silentFor = 0
+      /** @type {Promise<Line>} */
       const said = new Promise((resolve) => {
-        lines.once('line', (text) => resolve(JSON.parse(text)))
+        told = resolve
       })
-      return Promise.race([said, ended])
+      child.stdin.write(`${JSON.stringify(task)}\n`)
+      // Seconds in which we were there: while the machine is suspended nobody is silent.
+      const watch = setInterval(() => {
+        if (++silentFor < seconds) return
+        isSilent = true
+        child.kill('SIGKILL')
+      }, 1_000)
+      try {
+        return await Promise.race([said, ended])
+      } finally {
+        clearInterval(watch)
+      }
     },
     end: () => void child.stdin.end(),
   }

@@ -9,8 +9,10 @@ import { parseArgs } from 'node:util'
 import { bundled, codeOf } from './bundle.mjs'
 import { campaign, lastSeed } from './campaign.mjs'
 import { cases } from './cases.mjs'
+import { EndedEarly } from './child.mjs'
+import { holdRecord } from './holding.mjs'
 import { repeated } from './repeated.mjs'
-import { nextSeed, record } from './results.mjs'
+import { nextSeed, onRecord, recordCampaign, recordLast, recordViolation, whyNotOnRecord } from './results.mjs'
 import { sabotage } from './sabotage.mjs'
 
 const help = `npm run simulate -- [options]
@@ -46,20 +48,51 @@ const numbers = {
   processes: wholeNumber('processes') ?? availableParallelism(),
 }
 refuseContradictions()
-process.exitCode = asked.help || (await main()) ? 0 : 1
+process.exitCode = asked.help || (await main().catch(endedEarly)) ? 0 : 1
 
 async function main() {
   const { processes, seed } = numbers
+  if (asked.record) takeRecord()
   const bundle = await bundled('simulate')
   const code = codeOf(bundle)
-  console.log(`code ${code}`)
+  const known = onRecord().cases.code
+  console.log(`code ${code}${known === code ? '' : `; the small cases on record ran on ${known}`}`)
   if (seed !== undefined) return repeated(bundle, seed)
   if (asked.bug !== undefined) return (await sabotage(processes, asked.bug)) !== undefined
-  if (asked.sabotage) return recorded('bugs', code, await sabotage(processes, ''))
+  if (asked.sabotage) return lasts('bugs', code, await sabotage(processes, ''))
   if (asked.case !== undefined) return (await cases(bundle, processes, asked.case)) !== undefined
-  if (!asked.random && !recorded('cases', code, await cases(bundle, processes, ''))) return false
+  if (!asked.random && !lasts('cases', code, await cases(bundle, processes, ''))) return false
   if (asked.cases) return true
-  return recorded('campaigns', code, await campaign({ bundle, processes, ...asRandom() }))
+  return campaign({ bundle, processes, ...asRandom(), ...(asked.record && kept(code)) })
+}
+
+/**
+ * Each range of seeds is on record as soon as it has run, so that nothing is lost when somebody ends it.
+ *
+ * @param {string} code
+ */
+function kept(code) {
+  return {
+    keep: (/** @type {import('./campaign.mjs').Ran} */ ran) => recordCampaign(code, ran),
+    broke: (/** @type {import('./told.mjs').Failed} */ failed) => recordViolation(code, failed),
+  }
+}
+
+/** One at a time, or two would run the same seeds and both count them. */
+function takeRecord() {
+  const why = whyNotOnRecord() ?? holdRecord()
+  if (why !== undefined) refuse(why)
+}
+
+/**
+ * A process that ended is told in a sentence; anything else is a bug of ours.
+ *
+ * @param {unknown} error
+ */
+function endedEarly(error) {
+  if (!(error instanceof EndedEarly)) throw error
+  console.error(`✗ ${error.message}`)
+  return false
 }
 
 /** Which random schedules are asked for. Where nobody says how many, none are beyond the last seed. */
@@ -122,14 +155,14 @@ function refuseTooMany() {
 /**
  * Whether it went well; and if it did and was to be recorded, it is.
  *
- * @param {import('./results.mjs').Kind} kind
+ * @param {'cases' | 'bugs'} kind
  * @param {string} code
- * @param {readonly object[] | undefined} figures
+ * @param {Parameters<typeof recordLast>[2] | undefined} figures
  */
-function recorded(kind, code, figures) {
+function lasts(kind, code, figures) {
   if (figures === undefined) return false
   if (asked.record) {
-    record(kind, code, figures)
+    recordLast(kind, code, figures)
     console.log('  it is on record: docs/RELIABILITY.md')
   }
   return true

@@ -16,14 +16,22 @@ export function namesWith(words, known, what) {
 }
 
 /**
- * @param {Extract<import('./child.mjs').Line, { kind: 'failed' }>} failed
+ * @typedef {Extract<import('./child.mjs').Line, { kind: 'failed' }>} Failed
+ *
+ * @param {Failed} failed
  * @param {string} [again] what runs it again
  */
-export function tell({ error, setting, trace, seed, name }, again) {
+export function tell(failed, again = againOf(failed)) {
+  const { error, setting, trace, seed, name } = failed
   console.error(`\n✗ ${name ?? `seed ${seed}`}: ${error}\n`)
   for (const line of inWords(setting, trace)) console.error(line)
-  const whole = seed === undefined ? `--case "${name}"` : `--seed ${seed}`
-  console.error(`\nAgain: npm run simulate -- ${again ?? whole}`)
+  console.error(`\nAgain: npm run simulate -- ${again}`)
+}
+
+/** @param {Failed} failed */
+function againOf({ seed, from, name }) {
+  if (seed === undefined) return `--case "${name}"`
+  return from === undefined ? `--seed ${seed}` : `--random --from ${from} --schedules ${seed - from + 1} --processes 1`
 }
 
 /**

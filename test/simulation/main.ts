@@ -8,8 +8,10 @@ import { exhaust } from './exhaustive.js'
 import { scenarioOf, scheduleOf } from './random.js'
 import { type Feature, features } from './reached.js'
 import { type Ended, run, runAll } from './running.js'
+import type { Simulation } from './scenario.js'
 import { settingOf } from './setting.js'
 import { shrunk } from './shrinking.js'
+import { working } from './working.js'
 
 /** What is asked of one process. */
 export type Task =
@@ -25,7 +27,10 @@ export type Task =
 /** Of the processor, all threads together: what else runs on the machine makes no schedule dearer. */
 let busyUntilNow = { user: 0, system: 0 }
 
-for await (const line of createInterface({ input: process.stdin })) await done(JSON.parse(line) as Task)
+for await (const line of createInterface({ input: process.stdin })) {
+  const asked = JSON.parse(line) as Task
+  await working(() => done(asked))
+}
 
 async function done(asked: Task): Promise<void> {
   switch (asked.kind) {
@@ -64,7 +69,7 @@ async function runRandom({ from, count, ms }: Extract<Task, { kind: 'random' }>)
   withoutStacks()
   let begun = 0
   let finished = 0
-  let failed: number | undefined
+  let failed: { readonly seed: number; readonly error: unknown } | undefined
   let seed = from
   const reached = Object.fromEntries(features.map((feature) => [feature, 0])) as Record<Feature, number>
   const next = () => {
@@ -75,23 +80,38 @@ async function runRandom({ from, count, ms }: Extract<Task, { kind: 'random' }>)
   await runAll(next, ({ error, simulation }: Ended) => {
     finished++
     for (const feature of simulation.reached) reached[feature]++
-    if (error !== undefined) failed = seed
+    if (error !== undefined) failed = { seed, error }
   })
-  if (failed !== undefined) return runSeed(failed)
+  if (failed !== undefined) return runSeed(failed.seed, { from, error: failed.error })
   const { user, system } = process.cpuUsage(busyUntilNow)
   busyUntilNow = process.cpuUsage()
   say({ kind: 'random', from, schedules: finished, reached, busyMs: (user + system) / 1_000 })
 }
 
+/** How a seed has failed behind others. */
+interface Before {
+  /** The first of those that ran in the same process. */
+  readonly from: number
+  readonly error: unknown
+}
+
 /** One seed again, as short as it can be made, in words. */
-async function runSeed(seed: number): Promise<void> {
+async function runSeed(seed: number, before?: Before): Promise<void> {
   Error.stackTraceLimit = 20
   const { error, choices, simulation } = await run(scheduleOf(seed, { trace: 'to the end' }))
   const setting = settingOf(simulation.scenario)
+  if (error === undefined && before !== undefined) return sayUnrepeated(seed, before, simulation)
   if (error === undefined) return say({ kind: 'seed', seed, setting, trace: simulation.story() })
   const list = choices.map(({ taken }) => taken)
   const { scenario, ...found } = await shrunk(scenarioOf(seed), list)
   say({ kind: 'failed', seed, ...told(found.error), setting: settingOf(scenario), trace: found.trace })
+}
+
+/** Something outlived a schedule: that is as much of a failure, and told with what ran before it. */
+function sayUnrepeated(seed: number, { from, error }: Before, { scenario, story }: Simulation): void {
+  const { error: words, how } = told(error)
+  const why = `${words}\nAlone it keeps every promise: it was harmed by what came before it, from seed ${from} on.`
+  say({ kind: 'failed', seed, from, error: why, how, setting: settingOf(scenario), trace: story() })
 }
 
 /** Where an error was made is worth as much time as all the rest, and nobody reads it here. */

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { storeConformance } from '../../src/conformance/store-conformance.js'
 import { simulatedHarness } from '../conformance/simulated-harness.js'
+import { working } from './working.js'
 
 const asked = createInterface({ input: process.stdin })
 const [task] = (await once(asked, 'line')) as [string]
@@ -11,7 +12,7 @@ asked.close()
 const { name } = JSON.parse(task) as { readonly name: string }
 const found = storeConformance(simulatedHarness as never).find((one) => one.name === name)
 if (found === undefined) throw new Error(`The suite has no case “${name}”.`)
-await found.run().then(
+await working(() => found.run()).then(
   () => console.log(JSON.stringify({ kind: 'passed' })),
   (error: unknown) => {
     // Only what the case itself says counts: whatever else is thrown shows nothing.
