@@ -1,7 +1,9 @@
 /** What people are woken for. Each alert has a page in docs/operating, and shows here when it fires and when it does not. */
-import { duplicates, metric, rate, requests } from './queries.mjs'
+import { answered, duplicates, metric, rate, requests } from './queries.mjs'
 
 /**
+ * @typedef {import('hapax/telemetry').MetricId} MetricId
+ *
  * @typedef {object} Scene
  * @property {string} title
  * @property {Readonly<Record<string, string>>} series what Prometheus has, one value for each minute
@@ -11,6 +13,7 @@ import { duplicates, metric, rate, requests } from './queries.mjs'
  * @typedef {object} Alert
  * @property {string} name
  * @property {string} page of docs/operating
+ * @property {Readonly<Record<string, MetricId>>} watches which events it would tell somebody of, and by which metric of its own
  * @property {'critical' | 'warning'} severity `critical` wakes somebody
  * @property {string} expr
  * @property {string} for
@@ -27,6 +30,10 @@ export const recorded = {
 }
 
 const refusedByStore = { labels: 'code=~"idempotency_store_unavailable|store_.+"', over: '5m' }
+
+const stepsOfNode = { by: 'instance', over: '5m' }
+
+const unprotected = metric('runs', 'ending="unprotected"')
 
 /**
  * Of two days, because what a process tells vanishes with it: a worker that died must be missed, not forgotten. Two, because
@@ -49,6 +56,7 @@ export const alerts = [
   {
     name: 'HapaxReservationFailures',
     page: 'reservation-failures',
+    watches: { reservation_failed: 'refused' },
     severity: 'critical',
     expr: `${rate('refused', refusedByStore)}
   / (${rate('refused', refusedByStore)} + ${requests({ over: '5m' })}) > 0.01`,
@@ -99,12 +107,15 @@ export const alerts = [
   {
     name: 'HapaxStoreUnhealthy',
     page: 'store-unhealthy',
+    watches: { circuit_opened: 'circuitOpen', store_failed: 'storeError' },
     severity: 'critical',
-    expr: `max by (instance) (${metric('circuitOpen')}) > 0 or min by (instance) (${metric('storeUp')}) < 1`,
+    // A step that fails now and then is asked for again; one in twenty, for five minutes, is no chance.
+    expr: `max by (instance) (${metric('circuitOpen')}) > 0 or min by (instance) (${metric('storeUp')}) < 1
+  or ${rate('storeError', stepsOfNode)} > 0.05 * (${rate('storeError', stepsOfNode)} + ${answered('storeDuration', stepsOfNode)})`,
     for: '1m',
-    summary: 'A node gets no answer from its store.',
+    summary: 'A node gets no answer from its store, or too often none.',
     description:
-      'Its circuit is open, or it could not count what the store holds. It refuses guarded requests meanwhile.',
+      'Its circuit is open, it could not count what the store holds, or more than 5 % of its steps fail. It refuses guarded requests meanwhile.',
     scenes: [
       {
         title: 'the circuit of one node of two is open',
@@ -127,6 +138,27 @@ export const alerts = [
         fires: [{ instance: 'a' }],
       },
       {
+        title: 'one step in ten fails, never so many in a row that the circuit opens',
+        series: {
+          [metric('circuitOpen', 'instance="a"')]: '0x20',
+          [metric('storeError', 'instance="a",step="complete"')]: '0+10x20',
+          [metric('storeError', 'instance="a",step="reserve"')]: '0x20',
+          [`${metric('storeDuration')}_count{instance="a",step="complete"}`]: '0+40x20',
+          [`${metric('storeDuration')}_count{instance="a",step="reserve"}`]: '0+50x20',
+        },
+        at: '10m',
+        fires: [{ instance: 'a' }],
+      },
+      {
+        title: 'one in a hundred does',
+        series: {
+          [metric('storeError', 'instance="a",step="complete"')]: '0+1x20',
+          [`${metric('storeDuration')}_count{instance="a",step="complete"}`]: '0+99x20',
+        },
+        at: '10m',
+        fires: [],
+      },
+      {
         title: 'both answer',
         series: { [metric('circuitOpen', 'instance="a"')]: '0x8', [metric('storeUp', 'instance="a"')]: '1x8' },
         at: '5m',
@@ -135,8 +167,47 @@ export const alerts = [
     ],
   },
   {
+    name: 'HapaxRanUnprotected',
+    page: 'ran-unprotected',
+    watches: { ran_unprotected: 'runs' },
+    severity: 'critical',
+    // What a node counts for the first time begins at one, which is no increase: one that was not there before counts as well.
+    expr: `sum by (operation) (increase(${unprotected}[10m]) > 0 or (${unprotected} > 0 unless ${unprotected} offset 10m)) > 0`,
+    for: '0m',
+    summary: 'Requests run without protection.',
+    description:
+      'The store is down, and a policy says `dangerouslyFailOpen`: duplicates run too, and no answer is kept. It falls silent ten minutes after the last.',
+    scenes: [
+      {
+        title: 'one ran, in an hour of thousands',
+        series: {
+          [metric('runs', 'operation="payments.create",ending="completed",instance="a"')]: '0+1000x60',
+          [metric('runs', 'operation="payments.create",ending="unprotected",instance="a"')]: '0x30 1x30',
+        },
+        at: '33m',
+        fires: [{ operation: 'payments.create' }],
+      },
+      {
+        title: 'the store has been down since the node was started',
+        series: { [metric('runs', 'operation="payments.create",ending="unprotected",instance="a"')]: '_x30 1x30' },
+        at: '31m',
+        fires: [{ operation: 'payments.create' }],
+      },
+      {
+        title: 'some ran yesterday, and none since',
+        series: {
+          [metric('runs', 'operation="payments.create",ending="completed",instance="a"')]: '0+1000x60',
+          [metric('runs', 'operation="payments.create",ending="unprotected",instance="a"')]: '7x60',
+        },
+        at: '30m',
+        fires: [],
+      },
+    ],
+  },
+  {
     name: 'HapaxDuplicateSpike',
     page: 'duplicate-spike',
+    watches: { replayed: 'replay', met_in_progress: 'inProgress' },
     severity: 'warning',
     expr: `hapax:duplicate_ratio:rate5m > 0.2
   and hapax:duplicate_ratio:rate5m > 3 * (avg_over_time(hapax:duplicate_ratio:rate5m[1h] offset 10m) or vector(0))
@@ -169,6 +240,7 @@ export const alerts = [
   {
     name: 'HapaxMismatchSpike',
     page: 'mismatch-spike',
+    watches: { mismatched: 'keyMisuse' },
     severity: 'warning',
     expr: `sum by (operation) (increase(${metric('keyMisuse')}[10m])) > 10
   and ${rate('keyMisuse', { by: 'operation', over: '10m' })} > 0.01 * hapax:operation_requests:rate10m`,
@@ -195,6 +267,7 @@ export const alerts = [
   {
     name: 'HapaxUnknownTooOld',
     page: 'unknown-too-old',
+    watches: { doubted: 'unknownAge', left_to_operator: 'operatorQueue', effect_unresolved: 'operatorQueue' },
     severity: 'critical',
     expr: `max by (of) (${metric('operatorQueue')}) > 0 or max by (of) (${metric('unknownAge')}) > 3600`,
     for: '1m',
@@ -232,6 +305,7 @@ export const alerts = [
   {
     name: 'HapaxDeadLetters',
     page: 'dead-letters',
+    watches: { effect_dead: 'deadLetters' },
     severity: 'warning',
     expr: `max(${metric('deadLetters')}) > 0`,
     for: '1m',
@@ -246,6 +320,7 @@ export const alerts = [
   {
     name: 'HapaxEffectLag',
     page: 'effect-lag',
+    watches: { effects_written: 'effectLag' },
     severity: 'warning',
     expr: `max(${metric('effectLag')}) > 300`,
     for: '5m',
@@ -269,6 +344,7 @@ export const alerts = [
   {
     name: 'HapaxWorkerStopped',
     page: 'worker-stopped',
+    watches: { worker_passed: 'workerLastPass' },
     severity: 'critical',
     // What rests for a day is missed after a little more than that, all others after five minutes.
     expr: `${lastPass('worker!="ledger"')} > 300 or ${lastPass('worker="ledger"')} > 93600
@@ -359,6 +435,48 @@ export const alerts = [
         },
         at: '20m',
         fires: [{ worker: 'ledger' }],
+      },
+    ],
+  },
+  {
+    name: 'HapaxWorkerFailing',
+    page: 'worker-failing',
+    watches: { worker_failed: 'workerFailures' },
+    severity: 'warning',
+    // The pause after a failure grows to a minute: who fails each time does so a dozen times in a quarter of an hour.
+    expr: `sum by (worker, instance) (increase(${metric('workerFailures')}[15m])) > 5`,
+    for: '0m',
+    summary: 'A worker fails again and again.',
+    description:
+      'On this node its passes fail, though others may make theirs: what it is there for comes late, or not at all.',
+    scenes: [
+      {
+        title: 'each pass fails on one node, and another goes on',
+        series: {
+          [metric('workerFailures', 'worker="reconciler",instance="a"')]: '0+1x30',
+          [metric('workerFailures', 'worker="reconciler",instance="b"')]: '0x30',
+          [metric('workerPasses', 'worker="reconciler",instance="b"')]: '0+10x30',
+        },
+        at: '20m',
+        fires: [{ worker: 'reconciler', instance: 'a' }],
+      },
+      {
+        title: 'one pass in three fails, and those between them go well',
+        series: {
+          [metric('workerFailures', 'worker="effects",instance="a"')]: '0+10x30',
+          [metric('workerPasses', 'worker="effects",instance="a"')]: '0+20x30',
+        },
+        at: '20m',
+        fires: [{ worker: 'effects', instance: 'a' }],
+      },
+      {
+        title: 'the database was started anew',
+        series: {
+          [metric('workerFailures', 'worker="sweeper",instance="a"')]: '0x10 1 2 3 3x30',
+          [metric('workerPasses', 'worker="sweeper",instance="a"')]: '0+10x10 100x3 100+10x30',
+        },
+        at: '15m',
+        fires: [],
       },
     ],
   },

@@ -30,6 +30,16 @@ export function rate(id, { labels, by, over }) {
 /** @typedef {Parameters<typeof rate>[1]} How */
 
 /**
+ * How many durations came in a second.
+ *
+ * @param {MetricId} id
+ * @param {{ by: string, over: string }} how
+ */
+export function answered(id, { by, over }) {
+  return `sum by (${by}) (rate(${metric(id)}_count[${over}]))`
+}
+
+/**
  * Those that came. What a worker goes on with came as a request before, and was counted then.
  *
  * @param {How} how

@@ -95,7 +95,7 @@ function records({ runs, refused, calls, ttlPruned, ...metrics }: Metrics, of: O
     released: ({ operation }) => void runs.at(operation, 'released').value++,
     overran: ({ operation }) => void runs.at(operation, 'overran').value++,
     claim_lost: ({ operation }) => void runs.at(operation, 'claim_lost').value++,
-    ran_unprotected: ({ operation }) => void runs.at(operation, 'unprotected').value++,
+    ran_unprotected: ({ operation }) => void of(operation).unprotected.value++,
     turned_away: ({ operation, errorCode }) => refuse(operation, errorCode),
     replay_refused: ({ operation, errorCode }) => refuse(operation, errorCode),
     reservation_failed: ({ operation, errorCode }) => refuse(operation, errorCode),

@@ -17,6 +17,7 @@ export interface OperationCounts {
   readonly completed: Series
   readonly failed: Series
   readonly doubted: Series
+  readonly unprotected: Series
   /** Counted with other refusals. */
   readonly storeDown: Series
 }
@@ -50,6 +51,7 @@ function countsOf(metrics: Metrics, operation: string): OperationCounts {
     completed: metrics.runs.at(operation, 'completed'),
     failed: metrics.runs.at(operation, 'failed'),
     doubted: metrics.runs.at(operation, 'doubted'),
+    unprotected: metrics.runs.at(operation, 'unprotected'),
     storeDown: metrics.refused.at(operation, 'idempotency_store_unavailable'),
   }
 }

@@ -110,8 +110,8 @@ const checked: readonly (readonly [line: string, title: string])[] = [
   ['Somebody compares the ledger', 'S1-068'],
   ['`replayed`, `met_in_progress` and `mismatched`', 'S1-109'],
   ['They are counted by tenant', 'S1-110'],
-  ['`store_failed`, `circuit_opened`', 'sees every alert fire when it should'],
-  ['`left_to_operator`, `effect_unresolved`', 'sees every alert fire when it should'],
+  ['`store_failed`, `circuit_opened`', '%s wakes somebody'],
+  ['`left_to_operator`, `effect_unresolved`', '%s reaches somebody'],
 ]
 
 /** Whether a file has a test in whose title these words stand. */
