@@ -43,7 +43,7 @@ export function operator({ scenario, database, provider }: OperatorContext): (no
       const asked = requests.filter(({ order }) => order.tenant === scope && order.key === key)
       const amount = asked[0]?.order.amount
       if (id === undefined || asked.length === 0 || asked.some(({ order }) => order.amount !== amount)) continue
-      const body = Buffer.from(JSON.stringify({ tenant: scope, amount, [made]: id, by: 'ann' }))
+      const body = Buffer.from(JSON.stringify({ tenant: scope, key, amount, [made]: id, by: 'ann' }))
       const given = { kind: 'kept', status: 201, headers: [], body } as const
       const outcome = { kind: 'completed', answer: given, answerVersion: 1 } as const
       const evidence = { by: 'operator:ann', why: 'the ledger' }

@@ -199,22 +199,22 @@ function feeOf(work: Work<SimulatedTx>, subject: string, { process, provider }: 
 }
 
 /** Every answer says first whose request it answers, and which. */
-function created({ tenant, amount }: Order, said: object) {
-  return { status: 201, body: { tenant, amount, ...said } }
+function created({ tenant, key, amount }: Order, said: object) {
+  return { status: 201, body: { tenant, key, amount, ...said } }
 }
 
 /** Of every generation another one: whoever hears of it knows which. */
-function declined({ tenant, amount }: Order, subject: string) {
-  return { status: 402, body: { tenant, amount, declined: subject } }
+function declined({ tenant, key, amount }: Order, subject: string) {
+  return { status: 402, body: { tenant, key, amount, declined: subject } }
 }
 
-function accepted({ tenant, amount }: Order, subject: string) {
-  return { status: 202, body: { tenant, amount, accepted: subject } }
+function accepted({ tenant, key, amount }: Order, subject: string) {
+  return { status: 202, body: { tenant, key, amount, accepted: subject } }
 }
 
 /** Nothing has come of it: there is no row. */
-function without({ tenant, amount }: Order, subject: string) {
-  return { status: 200, body: { tenant, amount, without: subject } }
+function without({ tenant, key, amount }: Order, subject: string) {
+  return { status: 200, body: { tenant, key, amount, without: subject } }
 }
 
 function failing(
@@ -234,8 +234,8 @@ function failing(
 }
 
 /** Where it is stored it is an answer like any other, and says whose it is. */
-function unavailable({ tenant, amount }: Order, subject: string, meaning: OnFailure | undefined) {
-  const body = meaning === 'store' ? { tenant, amount, missing: subject } : { title: 'something is missing' }
+function unavailable({ tenant, key, amount }: Order, subject: string, meaning: OnFailure | undefined) {
+  const body = meaning === 'store' ? { tenant, key, amount, missing: subject } : { title: 'something is missing' }
   return { status: 503, body }
 }
 

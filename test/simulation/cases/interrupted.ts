@@ -97,6 +97,17 @@ export const interrupted: readonly Case[] = [
     reaches: ['a replay'],
   },
   {
+    name: 'a request against a webhook that is told again at another node, one broken line',
+    scenario: {
+      requests: [request('letters')],
+      deliveries: 1,
+      deliveriesAfterMs: 2,
+      deliveredAt: [0, 1],
+      faults: { breaks: 1 },
+    },
+    reaches: [],
+  },
+  {
     name: 'a retry against a webhook that tells of its call and the sweeper, one crash',
     scenario: { ...retriedAndSwept('letters', late), deliveries: 1, deliveriesAfterMs: late, faults: { crashes: 1 } },
     reaches: ['a doubt that was swept', 'a doubt that a webhook ended', 'a key that was claimed again'],

@@ -7,6 +7,7 @@ import { isOver, isSettled, judgeEnd, judgeHappened } from './ends.js'
 import { type Judged, recordOf } from './judged.js'
 import { judgeSender } from './misspelt.js'
 import { patience, stateInWords } from './patience.js'
+import { judgeWork } from './webhooks.js'
 
 /** What must hold when nothing goes wrong any more, and when all is over. */
 export interface Afterwards {
@@ -50,13 +51,6 @@ export function afterwards(
     }
   }
 
-  function judgeEvents(): void {
-    for (const { id } of provider.ledger) {
-      const times = database.rows('events').filter((row) => row.id.startsWith(`${id} at `)).length
-      demand(times <= 1, () => `the event of ${id} was worked on ${times} times`)
-    }
-  }
-
   /** Whoever asks again may be told to retry, and does; what counts is what he hears in the end. */
   function judgeLastReplies(): void {
     const last = new Map(heard.map((told) => [told.client, told]))
@@ -97,7 +91,7 @@ export function afterwards(
       for (const effect of database.effects()) judgeLeftDead(effect, ledger)
       judgeAllThatHappened(ledger)
       judgeAllThatWasAnswered(ledger)
-      judgeEvents()
+      judgeWork(provider.ledger, database.rows('events'))
       judgeLastReplies()
     },
   }

@@ -32,12 +32,13 @@ function storedIn({ answer }: StoredRecord): Sent | undefined {
 /** Whose it is comes first: what is another's is stored under another name. */
 function judgeWhose(order: Order, { status, body }: Sent, name: string): void {
   // Every program begins with it; only what begins otherwise is worth to be parsed.
-  if (body.startsWith(`{"tenant":"${order.tenant}","amount":${order.amount},`)) return
+  if (body.startsWith(`{"tenant":"${order.tenant}","key":"${order.key}","amount":${order.amount},`)) return
   // What is stored of an error tells nobody whose it was.
   if (status === 500) return
   const said = JSON.parse(body) as Partial<Order>
   demand(said.tenant === order.tenant, () => `${name} was sent an answer of tenant ${said.tenant}`)
-  demand(said.amount === order.amount, () => `${name} was sent the answer to another request`)
+  const isOwn = said.key === order.key && said.amount === order.amount
+  demand(isOwn, () => `${name} was sent the answer to another request`)
 }
 
 /** Whether this is the answer that the record holds. */

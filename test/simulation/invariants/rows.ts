@@ -1,4 +1,5 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
+import type { StoredEvent } from '../database/database.js'
 import { judgeDead } from './dead.js'
 import { judgeDoubt, judgeSwept } from './doubts.js'
 import { isNotLanded, judgeEffect } from './effects.js'
@@ -9,7 +10,7 @@ import type { Memory } from './memory.js'
 import { isOvertaken, judgeChange, nameOf, type RecordChange, recordChanges } from './records.js'
 import { noteChange, noteMet } from './refusals.js'
 import { rowChanges } from './row-changes.js'
-import { judgeEvent } from './webhooks.js'
+import { judgeEvent, judgeWork } from './webhooks.js'
 
 /** Judges what was written since it looked last, and puts it down to whose task that was. */
 export function rowsJudged({ world, database, provider, reached }: Judged, memory: Memory): () => void {
@@ -48,6 +49,11 @@ export function rowsJudged({ world, database, provider, reached }: Judged, memor
     if (key !== undefined && isNotLanded(change)) notLanded.set(key, (notLanded.get(key) ?? 0) + 1)
   }
 
+  function ofEvent(event: StoredEvent): void {
+    judgeWork(provider.ledger, database.rows('events'))
+    judgeEvent(event, provider.ledger, database.testimonies())
+  }
+
   /** Of its generation: one that is used anew may have written its own by now. */
   function openEffects(record: StoredRecord | undefined): number {
     let open = 0
@@ -63,8 +69,7 @@ export function rowsJudged({ world, database, provider, reached }: Judged, memor
     for (const change of takeEffects()) ofEffect(change)
     if (database.tables.testimonies.size > 0) noteLanded(database.testimonies(), landed, () => world.noted++)
     if (database.tables.events.size === 0) return
-    for (const { after } of takeEvents())
-      if (after !== undefined) judgeEvent(after, provider.ledger, database.testimonies())
+    for (const { after } of takeEvents()) if (after !== undefined) ofEvent(after)
   }
 
   return () => {

@@ -1,5 +1,5 @@
 import type { KeptTestimony } from '../../../src/engine/call-store.js'
-import type { SimulatedDatabase, StoredEvent } from '../database/database.js'
+import type { BusinessRow, SimulatedDatabase, StoredEvent } from '../database/database.js'
 import { type Act, eventIdOf } from '../provider.js'
 import { demand } from '../violation.js'
 
@@ -9,11 +9,21 @@ export function judgeAcknowledged({ tables }: SimulatedDatabase, act: Act): void
   demand(isKept, () => `the event of ${act.id} was acknowledged, and is not on record`)
 }
 
-/** With an event, what it says is on record. */
+/** An event that is on record is one that its provider has told of, and what it says is on record with it. */
 export function judgeEvent(event: StoredEvent, ledger: readonly Act[], said: readonly KeptTestimony[]): void {
-  const key = ledger.find((act) => isOf(event, act))?.key
+  const act = ledger.find((one) => isOf(event, one))
+  demand(act !== undefined, () => `there is an event ${event.eventId} of ${event.provider}, and nobody has told of it`)
+  const { key } = act
   const isSaid = said.some(({ downstreamKey, says, by }) => downstreamKey === key && says === 'landed' && isEvents(by))
-  demand(isSaid, () => `the event of ${event.eventId} is on record, and what it says is not`)
+  demand(isSaid, () => `the event of ${act.id} is on record, and what it says is not`)
+}
+
+/** However often it is told of, and under whichever name it is remembered: of each act there is one row, of its work. */
+export function judgeWork(ledger: readonly Act[], rows: readonly BusinessRow[]): void {
+  for (const { id } of ledger) {
+    const times = rows.filter((row) => row.id.startsWith(`${id} at `)).length
+    demand(times <= 1, () => `the event of ${id} was worked on ${times} times`)
+  }
 }
 
 /** What a provider has told of is not left to people. */

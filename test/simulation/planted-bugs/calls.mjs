@@ -81,6 +81,16 @@ export const callBugs = [
   {
     bug: 'the result of a call is not kept for the next attempt',
     patch: {
+      file: 'src/engine/calling.ts',
+      from: 'if (known !== undefined) return known.result as Called<T, R>\n',
+      to: "if (known !== undefined && name === '') return known.result as Called<T, R>\n",
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /a second \w+ for .* was asked for blindly/,
+  },
+  {
+    bug: 'a phase that has committed runs again',
+    patch: {
       file: 'src/engine/phases.ts',
       from: 'if (known !== undefined) return known.result as Jsonified<T>',
       to: "if (known === undefined && name === '') return undefined as never",

@@ -12,17 +12,17 @@ export const nameBugs = [
       to: 'return keyOf(text.toLowerCase(), rules)',
     },
     caughtBy: { case: 'two keys that differ in a capital' },
-    says: /answered before that was durable/,
+    says: /was sent the answer to another request/,
   },
   {
     bug: 'the inbox does not tell whose event it is',
     patch: {
       file: 'src/inbox/inbox.ts',
-      from: 'store.receive({ provider, eventId }',
-      to: "store.receive({ provider: 'any', eventId }",
+      from: '    return await store.receive({ provider, eventId }, work)\n',
+      to: "    const taken = (hapax.taken ??= new Set())\n    if (taken.has(eventId)) return { kind: 'duplicate' }\n    const receipt = await store.receive({ provider, eventId }, work)\n    taken.add(eventId)\n    return receipt\n",
     },
     caughtBy: { case: 'webhooks of two services that number their events alike, one crash' },
-    says: /the event of .* is on record, and what it says is not/,
+    says: /the event of .* was acknowledged, and is not on record/,
   },
   {
     bug: 'the parts of a scope are not escaped',
