@@ -1,7 +1,7 @@
 /** Plants every known bug into the real source and into real SQL, and sees that each is caught by what it names. */
 import { bugs } from '../../test/simulation/planted-bugs.mjs'
 import { bundled, patched } from './bundle.mjs'
-import { simulated } from './child.mjs'
+import { simulated, simulator } from './child.mjs'
 import { bugsInSql, sabotageInSql } from './sabotage-in-sql.mjs'
 import { namesWith, tell } from './told.mjs'
 
@@ -16,8 +16,17 @@ import { namesWith, tell } from './told.mjs'
  * @typedef {{ readonly bug: string, readonly patch: Edit | readonly Edit[], readonly caughtBy: Catcher, readonly says?: RegExp }} PlantedBug
  */
 
-/** No case of a planted bug needs more. */
-const mostSchedules = 200_000
+/** So many schedules of a case are tried with a bug in it, and more if it was not caught by then: no case needs more than the last. */
+const triedSchedules = [2_000, 20_000, 200_000]
+
+/**
+ * What a bug was caught by: of a case no more schedules than it took, of seeds all that may be tried.
+ *
+ * @typedef {{ readonly caughtBy: Catcher, readonly most: number }} Shown
+ *
+ * Why what catches a bug shows nothing; `undefined` where it catches nothing while none is planted.
+ * @typedef {(shown: Shown) => Promise<string | undefined>} Control
+ */
 
 /**
  * @param {number} processes
@@ -52,11 +61,12 @@ export async function sabotage(processes, words) {
  */
 async function sabotageInSource(wanted, processes, words) {
   const waiting = wanted.entries()
+  const control = controls(wanted)
   let caught = 0
   const lane = async () => {
     for (const [index, planted] of waiting) {
       const startedAt = performance.now()
-      const { missed, line } = await planting(planted, `sabotage-${index}`).catch(thrown)
+      const { missed, line } = await planting(planted, `sabotage-${index}`, control).catch(thrown)
       const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
       // Whoever asks for some by name may want to see how each shows.
       if (words !== '' && line?.kind === 'failed') tell(line, `--bug "${planted.bug}"`)
@@ -74,15 +84,67 @@ async function sabotageInSource(wanted, processes, words) {
  *
  * @param {PlantedBug} planted
  * @param {string} name
+ * @param {Control} control
  * @returns {Promise<{ missed: string | undefined, line?: Line }>}
  */
-async function planting(planted, name) {
+async function planting(planted, name, control) {
+  const { caughtBy } = planted
   const edits = [planted.patch].flat()
   // Said before anything is built: a patch that no longer applies is a bug that nobody looks for.
   for (const { file } of edits) patched(file, edits)
-  const bundle = await bundled(name, { edits, ...entryOf(planted.caughtBy) })
-  const line = await simulated(bundle, taskOf(planted.caughtBy))
-  return { missed: whyMissed(line, planted), line }
+  const bundle = await bundled(name, { edits, ...entryOf(caughtBy) })
+  const { line, most } = await tried(bundle, caughtBy)
+  return { missed: whyMissed(line, planted) ?? (await control({ caughtBy, most })), line }
+}
+
+/**
+ * Of a case first a few schedules, and more only if nobody notices: what takes them with a bug takes as many without.
+ *
+ * @param {string} bundle
+ * @param {Catcher} caughtBy
+ * @returns {Promise<{ line: Line, most: number }>}
+ */
+async function tried(bundle, caughtBy) {
+  const child = simulator(bundle)
+  try {
+    for (const most of triedSchedules) {
+      const line = await child.does(taskOf(caughtBy, most))
+      if (line.kind !== 'case' || line.isExhausted || most === triedSchedules.at(-1)) return { line, most }
+    }
+    throw new Error('unreachable: the last of them is the end')
+  } finally {
+    child.end()
+  }
+}
+
+/**
+ * What fails where nothing is planted catches nothing: each case is run once so, and of all seeds the longest range.
+ *
+ * @param {readonly PlantedBug[]} wanted
+ * @returns {Control}
+ */
+function controls(wanted) {
+  const seeds = Math.max(0, ...wanted.map(({ caughtBy }) => ('seeds' in caughtBy ? caughtBy.seeds : 0)))
+  /** @type {Map<string, Promise<string | undefined>>} */
+  const known = new Map()
+  return (shown) => {
+    const caughtBy = 'seeds' in shown.caughtBy ? { seeds } : shown.caughtBy
+    const name = JSON.stringify(taskOf(caughtBy, shown.most))
+    const found = known.get(name) ?? unharmed({ ...shown, caughtBy }, `control-${known.size}`)
+    known.set(name, found)
+    return found
+  }
+}
+
+/**
+ * @param {Shown} shown
+ * @param {string} name
+ */
+async function unharmed({ caughtBy, most }, name) {
+  const bundle = await bundled(name, entryOf(caughtBy))
+  const line = await simulated(bundle, taskOf(caughtBy, most))
+  if (line.kind === 'failed') return `${wordsOf(caughtBy)}, fails where nothing is planted, too: ${firstOf(line.error)}`
+  return 'seeds' in caughtBy ? whyTooFew(line, caughtBy.seeds) : undefined
 }
 
 /**
@@ -98,13 +160,29 @@ function thrown(error) {
  * @param {PlantedBug} planted
  */
 function whyMissed(line, { caughtBy, says }) {
-  if (line.kind === 'random' && 'seeds' in caughtBy && line.schedules < caughtBy.seeds)
-    return `nobody noticed, and only ${line.schedules} of ${caughtBy.seeds} schedules were run in time`
-  if (line.kind === 'case' && !line.isExhausted) return `nobody noticed in ${mostSchedules} schedules of the case`
+  if (line.kind === 'case' && !line.isExhausted)
+    return `nobody noticed in ${triedSchedules.at(-1)} schedules of the case`
+  const tooFew = 'seeds' in caughtBy ? whyTooFew(line, caughtBy.seeds) : undefined
+  if (tooFew !== undefined) return `nobody noticed, and ${tooFew}`
   if (line.kind !== 'failed') return 'nobody noticed'
-  const [first] = line.error.split('\n')
-  if (line.how === 'thrown') return `nobody judged it, something was thrown: ${first}`
-  return says === undefined || says.test(line.error) ? undefined : `caught, but for another reason: ${first}`
+  if (line.how === 'thrown') return `nobody judged it, something was thrown: ${firstOf(line.error)}`
+  return says === undefined || says.test(line.error)
+    ? undefined
+    : `caught, but for another reason: ${firstOf(line.error)}`
+}
+
+/**
+ * @param {Line} line
+ * @param {number} seeds
+ */
+function whyTooFew(line, seeds) {
+  if (line.kind !== 'random' || line.schedules === seeds) return undefined
+  return `only ${line.schedules} of ${seeds} schedules were run in time`
+}
+
+/** @param {string} error */
+function firstOf(error) {
+  return error.split('\n')[0]
 }
 
 /** @param {Catcher} caughtBy */
@@ -118,9 +196,12 @@ function entryOf(caughtBy) {
   return 'suite' in caughtBy ? { entry: 'test/simulation/suite.ts' } : {}
 }
 
-/** @param {Catcher} caughtBy */
-function taskOf(caughtBy) {
+/**
+ * @param {Catcher} caughtBy
+ * @param {number} most
+ */
+function taskOf(caughtBy, most) {
   if ('suite' in caughtBy) return { name: caughtBy.suite }
-  if ('case' in caughtBy) return { kind: 'case', name: caughtBy.case, most: mostSchedules }
+  if ('case' in caughtBy) return { kind: 'case', name: caughtBy.case, most }
   return { kind: 'random', from: 1, count: caughtBy.seeds, ms: 120_000 }
 }
