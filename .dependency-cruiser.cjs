@@ -104,6 +104,12 @@ module.exports = {
       to: { path: '^src/engine/reaped-testimony\\.ts$' },
     },
     {
+      name: 'simulated-events-are-the-engine-s',
+      severity: 'error',
+      module: { path: '^test/simulation/database/inbox\\.ts$' },
+      to: { path: '^src/engine/reaped-event\\.ts$' },
+    },
+    {
       name: 'simulated-phases-are-the-store-s',
       comment: 'In which order a transaction asks its server is not written a second time.',
       severity: 'error',

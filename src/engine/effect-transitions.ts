@@ -1,13 +1,14 @@
 import { changedEffect } from './changed.js'
-import type {
-  EffectClaim,
-  EffectEvidence,
-  EffectOutcome,
-  EffectPlan,
-  EffectResult,
-  EffectState,
-  NewEffect,
-  StoredEffect,
+import {
+  type EffectClaim,
+  type EffectEvidence,
+  type EffectOutcome,
+  type EffectPlan,
+  type EffectResult,
+  type EffectState,
+  isFinal,
+  type NewEffect,
+  type StoredEffect,
 } from './effect-store.js'
 import type { StoredRecord } from './record.js'
 
@@ -176,6 +177,12 @@ export function redrive(
 
 export function discard(current: StoredEffect | undefined, now: number): StoredEffect | undefined {
   return current?.state === 'dead' ? changedEffect(idle(current, 'discarded'), { finishedAt: now }) : undefined
+}
+
+/** What no worker touches again is kept for a while, for whoever looks back, and then goes. */
+export function reap(current: StoredEffect, keepMs: number, now: number): 'deleted' | undefined {
+  const { state, finishedAt = Number.POSITIVE_INFINITY } = current
+  return isFinal(state) && finishedAt <= now - keepMs ? 'deleted' : undefined
 }
 
 /** The error code of a claim that nobody renewed, as with records. */

@@ -33,19 +33,23 @@ const exceptions: Readonly<Record<string, string>> = {
 const asked: Readonly<Record<string, string>> = {
   "database/call-deeds.ts: state !== 'completed'": 'an event locks what is open',
   "database/call-deeds.ts: state !== 'expired'": 'an event locks what is open',
-  'database/effect-batches.ts: finishedAt <= now() - keepMs': 'whoever reaps says how old',
   'database/effect-reads.ts: effect.state === state': 'whoever lists says which',
   'database/effect-reads.ts: finishedAt >= since': 'whoever lists says which',
   "database/effect-reads.ts: state === 'done'": 'those are listed that are done',
   "database/effects.ts: effect.state === 'done'": 'reads back what became of a commit',
   'database/effects.ts: effect?.fence === fence': 'reads back what became of a commit',
+  'database/phase.ts: record.hasEffects': 'whoever writes effects says so, and nobody takes it back',
   'database/phase.ts: row?.record.claimId === claim.claimId': 'reads back what became of a commit',
+  'database/record-batches.ts: isBegun': 'for whoever judges',
+  'database/record-batches.ts: record.hasEffects': 'where there never were any, none are looked for',
   'database/record-batches.ts: now() < expiresAt': 'for whoever judges',
   "database/record-batches.ts: state === 'expired'": 'for whoever judges',
   "database/record-batches.ts: state === 'failed_retryable'": 'for whoever judges',
   'database/record-batches.ts: recoveryPoint !== started': 'for whoever judges',
   "database/record-batches.ts: state === 'in_progress'": 'leases that are over come first',
   "database/record-batches.ts: state !== 'in_progress'": 'leases that are over come first',
+  'database/server-error.ts: says[state]': 'a state of SQL',
+  'database/single.ts: record.hasEffects': 'whoever writes effects says so, and nobody takes it back',
 }
 
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
@@ -75,13 +79,29 @@ test('a condition of a step that is written down a second time is seen', () => {
     const isOver = record.state === 'expired' && now >= expiresAt
     const isFree = !(leaseUntil > now()) || record['fence'] !== claim.fence
     const isSame = record.id === found.id
-    if (states.has(state)) return`
+    const isThere = record.leaseUntil === undefined || isFinal(state)`
   expect(conditions(source)).toEqual([
     "record.state === 'expired'",
     'now >= expiresAt',
     'leaseUntil > now()',
     "record['fence'] !== claim.fence",
   ])
+})
+
+test.each([
+  ['by a switch', 'switch (record.state) { case "expired": return }', ['record.state']],
+  ['by a list', 'const isOver = ["done", "dead"].includes(effect.state)', ['["done", "dead"].includes(effect.state)']],
+  ['by a set', 'if (final.has(state)) return', ['final.has(state)']],
+  ['by a table', 'const next = after[state] ?? after.get(record.state)', ['after[state]', 'after.get(record.state)']],
+  ['by what is true of it', 'record.isBegun ? go() : stay()', ['record.isBegun']],
+  ['by what is true of it, and more', 'return record.hasEffects && isOpen(record)', ['record.hasEffects']],
+  ['by what is not', 'if (!isBegun || (record.answer)) return', ['(record.answer)', '!isBegun']],
+  ['by what is true of it, in words', 'const is = Boolean(record.hasEffects)', ['Boolean(record.hasEffects)']],
+  ['as long as it holds', 'while (record.isBegun) go()', ['record.isBegun']],
+  ['under another name', "const { state: was } = record; if (was === 'done') return", ["was === 'done'"]],
+  ['under a name of its own', 'const till = record.leaseUntil; if (till! <= now) return', ['till! <= now']],
+] as const)('a condition of a step that asks %s is seen', (_, source, spelt) => {
+  expect(conditions(source)).toEqual(spelt)
 })
 
 test.each([
@@ -130,39 +150,85 @@ function decisions(source: string): readonly string[] {
   return names
 }
 
-/** The comparisons by what only a step decides by, as they are spelt. */
+/** The comparisons, and all else that asks by what only a step decides by, as they are spelt. */
 function conditions(source: string): readonly string[] {
+  const file = ts.createSourceFile('simulation.ts', source, ts.ScriptTarget.Latest, true)
+  const judgedBy = judgedIn(file)
   const found: string[] = []
   const visit = (node: ts.Node): void => {
-    if (ts.isBinaryExpression(node) && isComparing(node.operatorToken.kind) && isAskedBy(node))
-      found.push(node.getText().replaceAll(/\s+/g, ' '))
+    for (const asking of askingIn(node, judgedBy)) found.push(asking.getText().replaceAll(/\s+/g, ' '))
     ts.forEachChild(node, visit)
   }
-  visit(ts.createSourceFile('simulation.ts', source, ts.ScriptTarget.Latest, true))
+  visit(file)
   return found
 }
 
-/** Whether something is there at all decides nothing. */
-function isAskedBy({ left, right }: ts.BinaryExpression): boolean {
-  return right.getText() !== 'undefined' && [left, right].some(isDecidedBy)
+/** The names of what a step decides by, and by which other names this file has them. */
+function judgedIn(file: ts.SourceFile): ReadonlySet<string> {
+  const names = new Set(judgedByName)
+  const visit = (node: ts.Node): void => {
+    if (ts.isBindingElement(node) && ts.isIdentifier(node.name) && isNamed(node.propertyName, names))
+      names.add(node.name.text)
+    if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && isJudgedBy(node.initializer, names))
+      names.add(node.name.text)
+    ts.forEachChild(node, visit)
+  }
+  visit(file)
+  return names
 }
+
+/** What asks at this very node: what is spelt of it is the same wherever it stands. */
+function askingIn(node: ts.Node, names: ReadonlySet<string>): readonly ts.Node[] {
+  const isJudged = (one: ts.Expression) => isJudgedBy(one, names)
+  if (ts.isBinaryExpression(node)) return askedOf(node, isJudged)
+  if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken)
+    return isJudged(node.operand) ? [node] : []
+  if (ts.isIfStatement(node) || ts.isWhileStatement(node) || ts.isDoStatement(node) || ts.isSwitchStatement(node))
+    return [node.expression].filter(isJudged)
+  if (ts.isConditionalExpression(node)) return [node.condition].filter(isJudged)
+  if (ts.isCallExpression(node)) return isLookingUp(node) && node.arguments.some(isJudged) ? [node] : []
+  if (ts.isElementAccessExpression(node)) return isJudged(node.argumentExpression) ? [node] : []
+  return []
+}
+
+/** Of what is compared the whole, of what is only taken for true or false that. Whether something is there decides nothing. */
+function askedOf(
+  node: ts.BinaryExpression,
+  isJudged: (one: ts.Expression) => boolean,
+): readonly (ts.BinaryExpression | ts.Expression)[] {
+  const { left, right, operatorToken } = node
+  if (isComparing(operatorToken.kind))
+    return right.getText() !== 'undefined' && [left, right].some(isJudged) ? [node] : []
+  if (operatorToken.kind === ts.SyntaxKind.BarBarToken || operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken)
+    return [left, right].filter(isJudged)
+  return []
+}
+
+/** A set or a list is asked whether this is in it; or something is made true or false of it. */
+function isLookingUp({ expression }: ts.CallExpression): boolean {
+  if (ts.isIdentifier(expression)) return expression.text === 'Boolean'
+  return ts.isPropertyAccessExpression(expression) && lookups.has(expression.name.text)
+}
+
+const lookups: ReadonlySet<string> = new Set(['includes', 'has', 'get', 'indexOf', 'startsWith', 'test'])
 
 /** A member of a record or an effect that a step decides by, or a variable of that name. */
-function isDecidedBy(node: ts.Expression): boolean {
-  if (ts.isIdentifier(node)) return judgedBy.has(node.text)
-  if (ts.isPropertyAccessExpression(node)) return judgedBy.has(node.name.text)
-  if (!ts.isElementAccessExpression(node)) return false
-  const { argumentExpression: name } = node
-  return ts.isStringLiteralLike(name) && judgedBy.has(name.text)
+function isJudgedBy(node: ts.Expression | undefined, names: ReadonlySet<string>): boolean {
+  if (node === undefined) return false
+  if (ts.isIdentifier(node)) return names.has(node.text)
+  if (ts.isPropertyAccessExpression(node)) return judgedByName.has(node.name.text)
+  if (ts.isParenthesizedExpression(node) || ts.isNonNullExpression(node) || ts.isAsExpression(node))
+    return isJudgedBy(node.expression, names)
+  return ts.isElementAccessExpression(node) && isNamed(node.argumentExpression, judgedByName)
 }
 
-const judgedBy: ReadonlySet<string> = new Set([
+function isNamed(node: ts.Node | undefined, names: ReadonlySet<string>): boolean {
+  return node !== undefined && (ts.isStringLiteralLike(node) || ts.isIdentifier(node)) && names.has(node.text)
+}
+
+const judgedByName: ReadonlySet<string> = new Set([
   ...decided,
-  'expiresAt',
-  'finishedAt',
-  'hasEffects',
-  'generation',
-  'claimId',
+  ...['expiresAt', 'finishedAt', 'processedAt', 'hasEffects', 'generation', 'claimId'],
 ])
 
 function isComparing(kind: ts.SyntaxKind): boolean {

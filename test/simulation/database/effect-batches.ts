@@ -1,4 +1,4 @@
-import { type EffectStore, isFinal, type StoredEffect } from '../../../src/engine/effect-store.js'
+import type { EffectStore, StoredEffect } from '../../../src/engine/effect-store.js'
 import * as transitions from '../../../src/engine/effect-transitions.js'
 import { forgetEffects } from './forgetting.js'
 import type { Line } from './line.js'
@@ -37,8 +37,7 @@ export function effectBatches(line: Line) {
       }),
     reap(limit: number, keepMs: number): number {
       const gone = updateFree(effects, {
-        to: ({ state, finishedAt = Number.POSITIVE_INFINITY }) =>
-          isFinal(state) && finishedAt <= now() - keepMs ? 'deleted' : undefined,
+        to: (effect) => transitions.reap(effect, keepMs, now()),
         at: ({ finishedAt = 0 }) => finishedAt,
         limit,
       })

@@ -1,5 +1,6 @@
 import type { InboxStore, Receipt, ReceivedEvent, Testimony } from '../../../src/engine/inbox-store.js'
 import { boundedLimit } from '../../../src/engine/limit.js'
+import { reapEvent } from '../../../src/engine/reaped-event.js'
 import { limits } from '../../../src/kernel/limits.js'
 import type { Ending } from '../../../src/stores/postgres/in-one-commit.js'
 import { testifying } from './call-deeds.js'
@@ -41,7 +42,7 @@ export function simulatedInbox(line: Line): InboxStore<SimulatedTx> {
       const gone = await line.ask(() => `forgets up to ${bounded} events`, {
         run: () =>
           updateFree(events, {
-            to: ({ processedAt }) => (processedAt <= line.now() - keepMs ? 'deleted' : undefined),
+            to: (event) => reapEvent(event, keepMs, line.now()),
             at: ({ processedAt }) => processedAt,
             limit: bounded,
           }).length,
