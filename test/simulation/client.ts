@@ -150,9 +150,9 @@ export function linesOf(headers: Reply['headers']): string {
   return lines
 }
 
-/** Its bytes are read where they are. */
+/** A character for each byte: two texts are equal where all bytes are, be they text or not. They are read where they are. */
 export function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString()
+  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1')
 }
 
 function brokenLine(): Error {

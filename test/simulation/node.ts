@@ -160,7 +160,8 @@ function exchangeOf(program: Program, order: Order, handler: Mounted['handler'])
           ['content-type', 'application/json'],
           ['location', location],
         ],
-        body: Buffer.from(text),
+        // As old applications write: these bytes are no UTF-8.
+        body: Buffer.from(text, 'latin1'),
       }
     },
   }

@@ -198,23 +198,26 @@ function feeOf(work: Work<SimulatedTx>, subject: string, { process, provider }: 
   })
 }
 
+/** A character that is none of ASCII: whoever keeps the text of an answer, and not its bytes, loses it. */
+const currency = '£'
+
 /** Every answer says first whose request it answers, and which. */
 function created({ tenant, key, amount }: Order, said: object) {
-  return { status: 201, body: { tenant, key, amount, ...said } }
+  return { status: 201, body: { tenant, key, amount, currency, ...said } }
 }
 
 /** Of every generation another one: whoever hears of it knows which. */
 function declined({ tenant, key, amount }: Order, subject: string) {
-  return { status: 402, body: { tenant, key, amount, declined: subject } }
+  return { status: 402, body: { tenant, key, amount, currency, declined: subject } }
 }
 
 function accepted({ tenant, key, amount }: Order, subject: string) {
-  return { status: 202, body: { tenant, key, amount, accepted: subject } }
+  return { status: 202, body: { tenant, key, amount, currency, accepted: subject } }
 }
 
 /** Nothing has come of it: there is no row. */
 function without({ tenant, key, amount }: Order, subject: string) {
-  return { status: 200, body: { tenant, key, amount, without: subject } }
+  return { status: 200, body: { tenant, key, amount, currency, without: subject } }
 }
 
 function failing(
@@ -235,7 +238,8 @@ function failing(
 
 /** Where it is stored it is an answer like any other, and says whose it is. */
 function unavailable({ tenant, key, amount }: Order, subject: string, meaning: OnFailure | undefined) {
-  const body = meaning === 'store' ? { tenant, key, amount, missing: subject } : { title: 'something is missing' }
+  const body =
+    meaning === 'store' ? { tenant, key, amount, currency, missing: subject } : { title: 'something is missing' }
   return { status: 503, body }
 }
 

@@ -15,6 +15,29 @@ export const answerBugs = [
     says: /was sent something else than what is stored/,
   },
   {
+    bug: 'a cached answer has none but the bytes of plain text',
+    patch: {
+      file: 'src/engine/recent-replays.ts',
+      from: "byteLength).toString('latin1')",
+      to: "byteLength).toString('ascii')",
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /something else than what is stored/,
+  },
+  {
+    bug: 'a cached answer is taken for UTF-8',
+    patch: [
+      {
+        file: 'src/engine/recent-replays.ts',
+        from: "byteLength).toString('latin1')",
+        to: "byteLength).toString('utf8')",
+      },
+      { file: 'src/engine/recent-replays.ts', from: "Buffer.from(body, 'latin1')", to: "Buffer.from(body, 'utf8')" },
+    ],
+    caughtBy: { seeds: 1_000 },
+    says: /something else than what is stored/,
+  },
+  {
     bug: 'an answer is cached before it is durable',
     patch: {
       file: 'src/engine/finishing.ts',
