@@ -3,7 +3,7 @@ import { isAnswer, type Replied } from './client.js'
 import { judgeAct } from './invariants/acts.js'
 import { type Afterwards, afterwards } from './invariants/afterwards.js'
 import { judgeDoubted, judgeHeard, judgeMismatch, judgeRoute } from './invariants/answers.js'
-import { judgeAsk, judgeKey } from './invariants/asks.js'
+import { judgeAsk, judgeKey, judgeRemembered } from './invariants/asks.js'
 import { judgeHeardOf, judgeTold } from './invariants/evidence.js'
 import type { Judged } from './invariants/judged.js'
 import { oncePerLife } from './invariants/lives.js'
@@ -62,7 +62,9 @@ export function invariants(judged: Judged): Invariants {
       judgeAsker(world.task, one)
       judgeKey(one, subjects)
       judgeAsk(one, earlier, known)
-      if (earlier > 0) judgeTold(one, world.task, landed)
+      if (earlier === 0) continue
+      judgeTold(one, world.task, landed)
+      judgeRemembered(one, provider.ledger, world.time)
     }
     for (const { one, earlier } of acts.next()) judgeAct(one, earlier === 0, database.effects)
   }

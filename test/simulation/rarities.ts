@@ -1,4 +1,4 @@
-import type { OnFailure, Order } from './application.js'
+import { type OnFailure, type Order, timeoutMs } from './application.js'
 import type { Scenario } from './scenario.js'
 
 type Fraction = () => number
@@ -12,6 +12,7 @@ export function rarely(scenario: Scenario, fraction: Fraction): Scenario {
   if (chance < 0.12) return withOrders(scenario, fraction, inNeedOfCare)
   if (chance < 0.17) return failing(scenario, fraction, 'store')
   if (chance < 0.19) return failing(scenario, fraction, 'release')
+  if (chance < 0.2) return shortlyBefore(scenario, fraction)
   return scenario
 }
 
@@ -40,4 +41,22 @@ function failing(scenario: Scenario, fraction: Fraction, onFailure: OnFailure): 
   const isHushedUp = fraction() < 0.5
   const as: Orders = (order) => (isHushedUp ? { ...order, isHushedUp } : { ...order, fails: order.fails ?? fails })
   return { ...withOrders(scenario, fraction, as), onFailure }
+}
+
+const day = 24 * 60 * 60_000
+
+/** Workers come shortly before a provider that honours keys for a day forgets them, to what a crash has left behind. */
+function shortlyBefore(scenario: Scenario, fraction: Fraction): Scenario {
+  const { requests, faults } = scenario
+  if (requests.every(({ program }) => program !== 'rides')) return scenario
+  const afterMs = day - (fraction() < 0.5 ? 1_000 : timeoutMs)
+  const node = Math.floor(fraction() * 3)
+  const late = (['resumer', 'effects'] as const).map((worker) => ({ worker, node, afterMs }))
+  const { crashes = 0, breaks = 0, drifts = 0 } = faults
+  return {
+    ...scenario,
+    // Whoever else came before would leave them nothing.
+    passes: [{ worker: 'effects', node: 0, afterMs: 1 }, { worker: 'effects', node: 1, afterMs: 1 }, ...late],
+    faults: { ...faults, crashes: crashes + 1, breaks: breaks + 1, drifts: drifts + 1 },
+  }
 }

@@ -13,6 +13,9 @@ export interface Case {
 
 export const hour = 3_600_000
 
+/** Shortly before a provider that honours keys for a day forgets one: a request that is on its way for long arrives when it has. */
+export const nearlyADay = 24 * hour - 1_000
+
 /** When the lease of whoever crashed at the start is over, and so what it left behind is found. */
 export const late = 31_000
 

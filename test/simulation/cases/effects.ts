@@ -1,5 +1,5 @@
 import type { Mood } from '../moods.js'
-import { type Case, hour, late, order, pass, request, soon, unordered } from './case.js'
+import { type Case, hour, late, nearlyADay, order, pass, request, soon, unordered } from './case.js'
 
 /** Others sweep an effect, find out that it has not landed, and carry it out, just before whoever was stopped goes on. */
 const takingOver = (afterMs: number) => [
@@ -93,6 +93,24 @@ export const effects: readonly Case[] = [
       faults: { crashes: 1 },
     },
     reaches: ['an effect in doubt'],
+  },
+  {
+    name: 'the effect worker against one that comes when the key is nearly forgotten, one crash, one request that is slow',
+    scenario: {
+      requests: [request('rides')],
+      passes: [soon('effects'), pass('effects', nearlyADay, 2)],
+      faults: { crashes: 1, drifts: 1 },
+    },
+    reaches: ['an effect in doubt'],
+  },
+  {
+    name: 'the effect worker against one that gives it back, being slow, and one that comes when the key is forgotten',
+    scenario: {
+      requests: [request('rides')],
+      passes: [soon('effects'), pass('effects', 23 * hour, 2), pass('effects', 25 * hour, 2)],
+      faults: { freezes: 1, breaks: 2 },
+    },
+    reaches: ['an effect that was claimed again', 'an effect in doubt'],
   },
   {
     name: 'the effect worker, two crashes',

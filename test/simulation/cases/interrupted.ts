@@ -1,5 +1,5 @@
 import type { Program } from '../application.js'
-import { type Case, hour, late, order, pass, request, soon } from './case.js'
+import { type Case, hour, late, nearlyADay, order, pass, request, soon } from './case.js'
 
 /** A request, and its retry in the moment in which the sweeper comes. */
 const retriedAndSwept = (program: Program, afterMs: number) => ({
@@ -39,6 +39,14 @@ export const interrupted: readonly Case[] = [
       faults: { crashes: 1 },
     },
     reaches: ['a key that was claimed again', 'a replay'],
+  },
+  {
+    name: 'a retry that comes when the key of its call is nearly forgotten, one crash, one request that is slow',
+    scenario: {
+      requests: [request('rides'), request('rides', 2, nearlyADay)],
+      faults: { crashes: 1, drifts: 1 },
+    },
+    reaches: ['a key that was claimed again', 'a doubt'],
   },
   {
     name: 'a call that was interrupted against sweeper and reconciler, one crash',

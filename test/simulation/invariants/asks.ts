@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
-import { subjectOf } from '../application.js'
-import type { Ask } from '../provider.js'
+import { subjectOf, timeoutMs } from '../application.js'
+import type { Act, Ask } from '../provider.js'
 import { demand } from '../violation.js'
 
 /** What is known about whether something landed. */
@@ -30,4 +30,13 @@ export function judgeAsk({ service, key, subject }: Ask, earlier: number, known:
   const said = record?.evidence.filter(({ says }) => says === 'not_landed').length ?? 0
   const found = said + known.notLanded(key) + (known.toldNo.get(key) ?? 0)
   demand(earlier <= found, () => `a second ${service.name} for ${subject} was asked for blindly`)
+}
+
+/** A provider that honours keys is asked again only while it surely knows what it has done, however long that is on its way. */
+export function judgeRemembered({ service, key, subject }: Ask, ledger: readonly Act[], now: number): void {
+  const { name, remembersMs } = service
+  if (remembersMs === undefined) return
+  const act = ledger.find((one) => one.key === key && one.service === name)
+  const isKnown = act === undefined || now + timeoutMs <= act.at + remembersMs
+  demand(isKnown, () => `a ${name} for ${subject} was asked for again when its provider may have forgotten the key`)
 }

@@ -195,4 +195,16 @@ export const callBugs = [
     },
     caughtBy: { suite: 'a retry of what failed resumes at the recovery point, with what the phases left' },
   },
+  {
+    bug: 'a call is made again until the moment in which its key is forgotten',
+    patch: {
+      file: 'src/engine/call-plan.ts',
+      from: 'now - begunAt < honoursKeyForMs - marginMs',
+      to: 'now - begunAt < honoursKeyForMs + 0 * marginMs',
+    },
+    caughtBy: {
+      case: 'a retry that comes when the key of its call is nearly forgotten, one crash, one request that is slow',
+    },
+    says: /was asked for again when its provider may have forgotten the key/,
+  },
 ]

@@ -322,4 +322,28 @@ export const effectBugs = [
     caughtBy: { case: 'a doubt about an effect that is put off by a word that comes late against a webhook' },
     says: /a doubt about .* was left to people, although an event tells that it landed/,
   },
+  {
+    bug: 'an effect is tried again until the moment in which its key is forgotten',
+    patch: {
+      file: 'src/effects/deciding.ts',
+      from: 'sinceFirstStartedMs + timeoutMs > honoursKeyMs - effectBounds.keyMarginMs',
+      to: 'sinceFirstStartedMs > honoursKeyMs',
+    },
+    caughtBy: {
+      case: 'the effect worker against one that comes when the key is nearly forgotten, one crash, one request that is slow',
+    },
+    says: /was asked for again when its provider may have forgotten the key/,
+  },
+  {
+    bug: 'the key of an effect is as young as the claim after it was given back',
+    patch: {
+      file: 'src/engine/effect-transitions.ts',
+      from: 'firstStartedAt: isFirst ? undefined : firstStartedAt,',
+      to: 'firstStartedAt: isFirst ? undefined : undefined,',
+    },
+    caughtBy: {
+      case: 'the effect worker against one that gives it back, being slow, and one that comes when the key is forgotten',
+    },
+    says: /was asked for again when its provider may have forgotten the key/,
+  },
 ]
