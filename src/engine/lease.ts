@@ -74,19 +74,24 @@ export class Lease implements Due {
     else this.#expireAfter(sentAt)
   }
 
-  /** Ends it for a reason that the handler hears. */
+  /** Ends it for a reason that the handler hears. It may run on all the same, and whoever waits for it is told when it overruns. */
   end(reason: HapaxError): void {
-    this.stop()
+    this.#letGo()
     this.stopping.stop(reason)
   }
 
+  /** The handler is over. */
   stop(): void {
+    this.#letGo()
+    this.#cancelMaxRun()
+  }
+
+  #letGo(): void {
     if (this.#isStopped) return
     this.#isStopped = true
     this.#around.pulse.remove(this)
     this.#cancelRenewal()
     this.#cancelExpiry()
-    this.#cancelMaxRun()
   }
 
   due(): void {

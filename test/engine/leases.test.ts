@@ -87,6 +87,19 @@ describe('a handler that runs longer than its lease', () => {
     expect(await record('k-1')).toMatchObject({ state: 'completed', fence: 1 })
     expect(await hapax.run(guarded, async () => 'second')).toMatchObject({ value: 'late, but true', replayed: true })
   })
+
+  test('is not waited for any longer, also when its claim was lost before', async () => {
+    const { hapax, clock, policy, faults } = bench()
+    const guarded = { ...request, policy: policy({ lease: '1s', maxRun: '1m' }) }
+    const codes: string[] = []
+    hapax.run(guarded, () => new Promise(() => {})).catch(({ code }: { code: string }) => codes.push(code))
+    await clock.settle()
+    faults.breakAt('renew', 'before', 100)
+    await clock.advance(10_000)
+    expect(codes).toEqual([])
+    await clock.advance(50_000)
+    expect(codes).toEqual(['idempotency_key_in_progress'])
+  })
 })
 
 describe('a holder that hears late', () => {
