@@ -90,6 +90,8 @@ export const promised = {
   tombstoneMs: 30 * day,
   /** Who has taken a key, or an effect, has it for so long, each time that he says so. */
   leaseMs: 30_000,
+  /** A handler may run for so long; then whoever waits for it is told that it is still under way. */
+  maxRunMs: 15 * 60_000,
   /** So many claims of an effect end without a word before it is held to end its workers. */
   deaths: 5,
 } as const

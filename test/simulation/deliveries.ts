@@ -11,6 +11,8 @@ interface Delivering {
   readonly agenda: Agenda
   readonly nodes: Nodes
   readonly scenario: Scenario
+  /** Who has sent something, and has not heard what came of it. */
+  readonly waiting: Set<string>
   /** The provider hears that what it tells of this has arrived. */
   readonly acknowledged: (act: Act) => void
 }
@@ -19,15 +21,20 @@ interface Delivering {
  * The provider tells of each thing that it did by webhooks, over lines that break: of each once again, at the next of the nodes
  * that the scenario names, if it hears that this was in vain, or nothing.
  */
-export function deliveries({ world, agenda, nodes, scenario, acknowledged }: Delivering): (act: Act) => void {
+export function deliveries(around: Delivering): (act: Act) => void {
+  const { world, agenda, nodes, scenario, waiting, acknowledged } = around
   const { deliveries: times = 0, deliveriesAfterMs = 0, deliveredAt = [0] } = scenario
+
+  /** How often it has told of anything. */
+  let told = 0
 
   function deliver(act: Act, tries: number): void {
     const index = deliveredAt[tries % deliveredAt.length] ?? 0
-    let isHeard = false
+    const who = `the provider of ${act.id} (${++told})`
+    waiting.add(who)
     const hears: Hears = (how) => {
-      if (isHeard) return
-      isHeard = true
+      // It hears once: from the node, or that this has crashed.
+      if (!waiting.delete(who)) return
       if (how === 'ok') acknowledged(act)
       else if (tries === 0) deliver(act, tries + 1)
     }

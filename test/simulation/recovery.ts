@@ -14,6 +14,9 @@ import { newProcess } from './world/process.js'
  */
 const mostRounds = 40
 
+/** For so long a node may still be stopped. */
+const mostStoppedMs = 60_000
+
 /** So much of the time between two rounds is gone through by those who work by themselves: each of them makes a pass. */
 const seenMs = 5_000
 
@@ -25,6 +28,7 @@ export function recovery(simulation: Simulation, around: ClientContext): () => b
   const { world, database, provider, checks, node } = simulation
   const outside = world.add(newProcess('the time that passes'))
   let round = 0
+  let hasWaited = false
   let isAskedAgain = false
   let isEnded = false
 
@@ -107,8 +111,18 @@ export function recovery(simulation: Simulation, around: ClientContext): () => b
     world.clockOf(outside).after(seenMs, nothing)
   }
 
+  /** What runs keeps no world alive, but whoever waits for it does: for as long as it may run, and once. */
+  function isWaitedFor(): boolean {
+    if (hasWaited || !checks.isWaitedFor()) return false
+    hasWaited = true
+    world.clockOf(outside).after(promised.maxRunMs + mostStoppedMs, nothing)
+    return true
+  }
+
   return () => {
-    if (round === 0) world.calm()
+    if (round === 0 && !hasWaited) world.calm()
+    if (isWaitedFor()) return true
+    checks.heardOfAll()
     round++
     if (round > mostRounds) {
       checks.stuck()

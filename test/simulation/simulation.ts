@@ -56,11 +56,13 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
   if (isLarge(requests)) reached.note('five requests or more, of several tenants, at several nodes')
   const noted = () => (isRecovering ? undefined : reached)
   const heard: Told[] = []
+  const waiting = new Set<string>()
   const checks = invariants({
     world,
     database,
     provider,
     heard,
+    waiting,
     requests,
     // A worker that is nudged goes on where whoever nudged it is.
     work: lanes === undefined && concurrency === 'reject' && loops === undefined ? 'own' : 'shared',
@@ -81,13 +83,17 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     world,
     node: nodes.at,
     sent(name) {
+      waiting.add(name)
       sent.set(name, heard.length)
       return heard.length
     },
-    heard: (told) => void heard.push(told),
+    heard(told) {
+      waiting.delete(told.client)
+      heard.push(told)
+    },
     sending: checks.sending,
   }
-  provider.onAct = deliveries({ world, agenda, nodes, scenario, acknowledged: checks.acknowledged })
+  provider.onAct = deliveries({ world, agenda, nodes, scenario, waiting, acknowledged: checks.acknowledged })
   everythingIn(scenario, { world, agenda, nodes, clients, looks: operator({ scenario, database, provider }) })
 
   const made: Simulation = {
@@ -102,7 +108,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     reached,
     story: () => story?.lines() ?? [],
     digest: () =>
-      `${world.digest()} ${database.digest()} ${checks.memory()} ${JSON.stringify([provider.ledger, heard, [...sent]])}`,
+      `${world.digest()} ${database.digest()} ${checks.memory()} ${JSON.stringify([provider.ledger, heard, [...sent], [...waiting]])}`,
   }
   const recover = recovery(made, clients)
   return made

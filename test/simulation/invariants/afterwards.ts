@@ -13,6 +13,10 @@ import { judgeWork } from './webhooks.js'
 export interface Afterwards {
   /** Whether workers and providers have nothing left to do. */
   isSettled(): boolean
+  /** Whether somebody has not heard yet what came of what he sent. */
+  isWaitedFor(): boolean
+  /** When nothing is under way any more, and nothing that runs may run any longer: whoever still waits waits for ever. */
+  heardOfAll(): void
   /** Before each pass of the workers, when nothing goes wrong any more: nothing has waited for too long. */
   waiting(): void
   /** Everything has had its time, and something is not settled. */
@@ -26,7 +30,7 @@ export interface Afterwards {
 
 /** `actsOfNow`: of the lives that their keys have now. */
 export function afterwards(
-  { world, database, provider, heard, requests }: Judged,
+  { world, database, provider, heard, waiting, requests }: Judged,
   actsOfNow: () => readonly Act[],
 ): Afterwards {
   const waits = patience()
@@ -51,13 +55,17 @@ export function afterwards(
     }
   }
 
-  /** Whoever asks again may be told to retry, and does; what counts is what he hears in the end. */
+  /**
+   * Whoever asks again may be told to retry, and does; what counts is what he hears in the end. Nothing is lost by then, and that
+   * all of them have heard is judged before.
+   */
   function judgeLastReplies(): void {
     const last = new Map(heard.map((told) => [told.client, told]))
     for (const { isAskingAgain, order, reply } of last.values()) {
-      if (!isAskingAgain || reply === 'lost') continue
+      if (!isAskingAgain) continue
       const isUnknown = recordOf(database, order)?.state === 'unknown'
-      demand(isAnswered(reply) || isUnknown, () => `${order.key} ended in ${reply.status}`)
+      const isOver = reply !== 'lost' && (isAnswered(reply) || isUnknown)
+      demand(isOver, () => `${order.key} ended in ${reply === 'lost' ? 'nothing' : reply.status}`)
     }
   }
 
@@ -66,6 +74,11 @@ export function afterwards(
       for (const record of database.records()) if (!isSettled(record, world.now())) return false
       const effects = database.effects()
       return effects.every((effect) => isAtRest(effect, effects))
+    },
+    isWaitedFor: () => waiting.size > 0,
+    heardOfAll() {
+      const all = () => [...waiting].join(', ')
+      demand(waiting.size === 0, () => `nothing is under way, and ${all()} never hears what came of it`)
     },
     waiting() {
       const apartMs = Math.max(...world.processes.map(({ wallOffsetMs }) => world.databaseJumpMs - wallOffsetMs))

@@ -12,6 +12,8 @@ export interface Judged {
   readonly database: SimulatedDatabase
   readonly provider: Provider
   readonly heard: readonly Told[]
+  /** Who has sent something, and has heard neither what came of it nor that its line broke. */
+  readonly waiting: ReadonlySet<string>
   readonly requests: readonly { readonly program: Program; readonly order: Order }[]
   readonly duplicates: 'reject' | 'wait'
   /** Where requests share statements, or one goes on when another ends, nobody can say which of them wrote a row. */

@@ -206,4 +206,44 @@ export const answerBugs = [
     caughtBy: { case: 'a phased operation that answers with 503 against the resumer and a retry, one crash' },
     says: /k1 ended in 503/,
   },
+  {
+    bug: 'whoever is refused never hears of it',
+    patch: {
+      file: 'src/http/door.ts',
+      from: "      case 'refused':\n        return this.#told(outcome.error)",
+      to: "      case 'refused':\n        return new Promise(() => {})",
+    },
+    caughtBy: { case: 'two requests, one crash, one ambiguous commit' },
+    says: /nothing is under way, and client 2 never hears what came of it/,
+  },
+  {
+    bug: 'whoever is answered never hears of it',
+    patch: {
+      file: 'src/http/door.ts',
+      from: "      case 'answered':\n        return this.#answered(outcome)",
+      to: "      case 'answered':\n        return new Promise(() => {})",
+    },
+    caughtBy: { case: 'two requests, one crash, one ambiguous commit' },
+    says: /nothing is under way, and client 2 never hears what came of it/,
+  },
+  {
+    bug: 'whoever tells of an event once again is never told that it is on record',
+    patch: {
+      file: 'src/inbox/inbox.ts',
+      from: "    if (receipt.kind === 'duplicate') {\n",
+      to: "    if (receipt.kind === 'duplicate') {\n      await new Promise(() => {})\n",
+    },
+    caughtBy: { seeds: 1_000 },
+    says: /nothing is under way, and the provider of .* never hears what came of it/,
+  },
+  {
+    bug: 'who waits for a handler that hangs is told nothing once its key is lost',
+    patch: {
+      file: 'src/engine/lease.ts',
+      from: 'end(reason: HapaxError): void {\n    this.#letGo()\n',
+      to: 'end(reason: HapaxError): void {\n    this.stop()\n',
+    },
+    caughtBy: { seeds: 6_000 },
+    says: /nothing is under way, and client .* never hears what came of it/,
+  },
 ]
