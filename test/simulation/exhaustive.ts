@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { mostGoneWrong } from './most-gone-wrong.js'
 import { type Feature, features } from './reached.js'
 import { run } from './running.js'
 import type { Scenario } from './scenario.js'
@@ -14,6 +15,8 @@ export interface Exhausted {
   readonly isExhausted: boolean
   /** What some schedule came by while something could go wrong. */
   readonly reached: readonly Feature[]
+  /** What may go wrong in it, and has in no schedule gone wrong as often as it may, in words. */
+  readonly missing: readonly string[]
 }
 
 /**
@@ -26,6 +29,7 @@ export async function exhaust(scenario: Scenario, most: number): Promise<Exhaust
   /** In which schedule each state was come by first. */
   const seen = new Map<string, number>()
   const reached = new Set<Feature>()
+  const wrong = mostGoneWrong(scenario.faults)
   let list: readonly number[] | undefined = []
   let [schedules, cut] = [0, 0]
   while (list !== undefined && schedules < most) {
@@ -50,14 +54,17 @@ export async function exhaust(scenario: Scenario, most: number): Promise<Exhaust
     schedules++
     if (ended.isCut) cut++
     for (const feature of ended.simulation.reached) reached.add(feature)
+    wrong.note(ended.simulation.faults.taken())
     if (ended.error !== undefined) {
       const failure = { choices: choices.map(({ taken }) => taken), error: ended.error }
-      return { schedules, cut, states: seen.size, failure, isExhausted: false, reached: [...reached] }
+      return { schedules, cut, states: seen.size, failure, isExhausted: false, reached: [...reached], missing: [] }
     }
     list = next(choices)
   }
   const inOrder = features.filter((feature) => reached.has(feature))
-  return { schedules, cut, states: seen.size, failure: undefined, isExhausted: list === undefined, reached: inOrder }
+  const isExhausted = list === undefined
+  const missing = wrong.missing()
+  return { schedules, cut, states: seen.size, failure: undefined, isExhausted, reached: inOrder, missing }
 }
 
 /** The list that differs from this one as late as possible; `undefined` when there is none. */

@@ -47,13 +47,17 @@ async function runCase(name: string, most: number): Promise<void> {
   const found = cases.find((one) => one.name === name)
   if (found === undefined) throw new Error(`There is no case “${name}”.`)
   withoutStacks()
-  const { failure, ...figures } = await exhaust(found.scenario, most)
+  const { failure, missing, ...figures } = await exhaust(found.scenario, most)
   const missed = found.reaches.filter((feature) => !figures.reached.includes(feature))
-  if (failure === undefined && figures.isExhausted && missed.length > 0)
+  const lacks = [
+    ...(missed.length === 0 ? [] : [`no schedule of it comes by ${missed.join(', ')}`]),
+    ...(missing.length === 0 ? [] : [`no schedule of it has ${missing.join(', nor ')}`]),
+  ]
+  if (failure === undefined && figures.isExhausted && lacks.length > 0)
     return say({
       kind: 'failed',
       name,
-      error: `no schedule of it comes by ${missed.join(', ')}`,
+      error: lacks.join(', and '),
       how: 'violation',
       setting: settingOf(found.scenario),
       trace: [],

@@ -4,6 +4,7 @@ import { abandoned, leaseOver } from '../../src/engine/transitions.js'
 import type { Unfinished } from './database/database.js'
 import type { Change } from './invariants/row-changes.js'
 import { Declined } from './moods.js'
+import type { Way } from './world/faults.js'
 
 /**
  * What schedules have to come by while something can still go wrong: a search that never does shows nothing. A case names what
@@ -45,7 +46,43 @@ export const features = [
   'an effect that was tried for too long',
   'an effect whose provider could not say yet',
   'an effect in doubt that was left to an operator',
+  'a request that was lost',
+  'a reply that was lost',
+  'a request whose line broke while it was under way',
+  'a request that arrived late after its line broke',
+  'a statement that was cancelled',
+  'a process that crashed before what it asked for',
+  'a process that crashed after what it asked for',
+  'a process that crashed while what it asked for was under way',
+  'a reply that was late',
+  'a reply that was late by more than a lease',
+  'a process that was stopped, and whose timers were due first',
+  'a process that was stopped when it had a reply',
+  'a jump of the clock of the database',
+  'a clock of a process that went back',
+  'a clock of a process that went ahead',
+  'time that passed although something could happen',
 ] as const
+
+/** By which each way in which something goes wrong is counted: a search that never takes one shows nothing of it. */
+const ways: Readonly<Record<Way, Feature>> = {
+  break_before: 'a request that was lost',
+  break_after: 'a reply that was lost',
+  break_meanwhile: 'a request whose line broke while it was under way',
+  linger: 'a request that arrived late after its line broke',
+  cancel: 'a statement that was cancelled',
+  crash_before: 'a process that crashed before what it asked for',
+  crash_after: 'a process that crashed after what it asked for',
+  crash_meanwhile: 'a process that crashed while what it asked for was under way',
+  late_reply: 'a reply that was late',
+  overdue_reply: 'a reply that was late by more than a lease',
+  freeze: 'a process that was stopped, and whose timers were due first',
+  stall: 'a process that was stopped when it had a reply',
+  clock_jump: 'a jump of the clock of the database',
+  wall_back: 'a clock of a process that went back',
+  wall_ahead: 'a clock of a process that went ahead',
+  haste: 'time that passed although something could happen',
+}
 
 export type Feature = (typeof features)[number]
 
@@ -62,6 +99,10 @@ export class Reached {
 
   note(feature: Feature): void {
     this.#reached.add(feature)
+  }
+
+  wentWrong(way: Way): void {
+    this.note(ways[way])
   }
 
   record({ before, after }: Change<StoredRecord>): void {

@@ -6,7 +6,7 @@ import type { Invariants } from './invariants.js'
 import type { SimulatedNode } from './node.js'
 import type { Provider } from './provider.js'
 import type { Reached } from './reached.js'
-import type { Budget } from './world/faults.js'
+import type { Budget, Faults } from './world/faults.js'
 import type { World } from './world/world.js'
 
 /** What happens in a simulation, apart from when it happens and what goes wrong. */
@@ -52,6 +52,8 @@ export interface Scenario {
 
 export interface Simulation {
   readonly world: World
+  /** What may still go wrong in it, and what did. */
+  readonly faults: Faults
   readonly database: SimulatedDatabase
   readonly provider: Provider
   readonly heard: readonly Told[]

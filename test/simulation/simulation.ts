@@ -32,9 +32,11 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
   const { requests, lanes, concurrency = 'reject', onFailure, loops } = scenario
   let isRecovering = false
   const database = simulatedDatabase()
+  const reached = new Reached()
+  const faults = faultsOf(scenario.faults, (way) => reached.wentWrong(way))
   const world: World = new World({
     chooser,
-    faults: faultsOf(scenario.faults),
+    faults,
     remembers: memory === 'remembers',
     // Whoever works by himself looks every second.
     ...(loops !== undefined && { mostSteps: 100_000 }),
@@ -52,7 +54,6 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
   })
   const provider = new Provider(world)
   const story = trace === 'to the end' ? storyOf({ world, database, provider }) : undefined
-  const reached = new Reached()
   if (isLarge(requests)) reached.note('five requests or more, of several tenants, at several nodes')
   const noted = () => (isRecovering ? undefined : reached)
   const heard: Told[] = []
@@ -98,6 +99,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
 
   const made: Simulation = {
     world,
+    faults,
     database,
     provider,
     heard,

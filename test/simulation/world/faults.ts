@@ -43,8 +43,10 @@ export interface Budget {
   readonly haste?: number
 }
 
+/** A way in which something goes wrong. */
+export type Way = Exclude<Fault, 'none'>
+
 const kindOf = {
-  none: undefined,
   break_before: 'breaks',
   break_after: 'breaks',
   break_meanwhile: 'drifts',
@@ -61,7 +63,7 @@ const kindOf = {
   wall_back: 'jumps',
   wall_ahead: 'jumps',
   haste: 'haste',
-} as const satisfies Readonly<Record<Fault, keyof Budget | undefined>>
+} as const satisfies Readonly<Record<Way, keyof Budget>>
 
 /** Whoever meets one of these is told so at once, and goes on. */
 export const timely: ReadonlySet<Fault> = new Set<Fault>([
@@ -75,6 +77,8 @@ export const timely: ReadonlySet<Fault> = new Set<Fault>([
 export interface Faults {
   /** What is left of each kind. */
   readonly left: Readonly<Required<Budget>>
+  /** What has been taken of each kind. */
+  readonly taken: () => Readonly<Required<Budget>>
   take(fault: Fault): void
   /** Whether anything has gone wrong. */
   areTaken(): boolean
@@ -84,28 +88,38 @@ export interface Faults {
   end(): void
 }
 
-export function faultsOf(budget: Budget): Faults {
+/** `takes` is told of each way that is taken. */
+export function faultsOf(budget: Budget, takes: (way: Way) => void = nothing): Faults {
   const { breaks = 0, drifts = 0, cancels = 0, crashes = 0, lateness = 0, freezes = 0, jumps = 0, haste = 0 } = budget
   const left = { breaks, drifts, cancels, crashes, lateness, freezes, jumps, haste }
+  const taken = { breaks: 0, drifts: 0, cancels: 0, crashes: 0, lateness: 0, freezes: 0, jumps: 0, haste: 0 }
   let areTaken = false
   let sum = breaks + drifts + cancels + crashes + lateness + freezes + jumps + haste
   return {
     left,
+    taken: () => taken,
     take(fault) {
+      if (fault === 'none') return
       const kind = kindOf[fault]
-      if (kind === undefined) return
       left[kind]--
+      taken[kind]++
       sum--
       areTaken = true
+      takes(fault)
     },
     areTaken: () => areTaken,
     areLeft: () => sum > 0,
     end() {
       sum = 0
-      for (const kind of Object.keys(left)) left[kind as keyof Budget] = 0
+      for (const kind of kinds) left[kind] = 0
     },
   }
 }
+
+/** Of which a budget says how many there may be. */
+export const kinds = [...new Set(Object.values(kindOf))]
+
+function nothing(): void {}
 
 /** The ways in which this call may end, the usual one first. `isFirst`: of those of its process. */
 export function faultsFor(call: PortCall<unknown>, faults: Faults, isFirst: boolean): readonly Fault[] {

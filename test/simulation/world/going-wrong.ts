@@ -1,4 +1,4 @@
-import type { Fault } from './faults.js'
+import type { Way } from './faults.js'
 import type { Hearing } from './hearing.js'
 import type { PortCall } from './port-call.js'
 import type { Process } from './process.js'
@@ -24,7 +24,7 @@ export interface Harmed {
 }
 
 /** Lets a call end in one of the ways in which it should not. */
-export function goesWrong({ call, resolve, reject, task }: Pending, way: Exclude<Fault, 'none'>, world: Harmed): void {
+export function goesWrong({ call, resolve, reject, task }: Pending, way: Way, world: Harmed): void {
   const { process } = call
   const { hearing } = world
   const tell = () => hearing.reply(process, happened(call, resolve, reject))
