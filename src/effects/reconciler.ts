@@ -5,7 +5,7 @@ import { askedInTurn } from '../engine/together.js'
 import { backoffMs } from '../kernel/backoff.js'
 import { within } from '../kernel/clock.js'
 import { passing } from '../kernel/crash-points.js'
-import { backoffs, defaults, effectBounds } from '../kernel/limits.js'
+import { backoffs, defaults, effectBounds, limits } from '../kernel/limits.js'
 import { countsFrom, judged, lookedUp, type SaidEvidence, testified, toldToHaveLanded } from './evidence.js'
 import { outages, type Paused } from './outages.js'
 import { aboutOf } from './packed.js'
@@ -67,6 +67,8 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     const { lookup } = kind
     if (lookup === undefined) return giveUp(effect, effect.looks)
     if (silent.isOut(kind.name)) return postpone(effect, effect.looks, silent.leftMs(kind.name))
+    // The store put this off by `holdMs` from its own time, so its time is known without asking for it.
+    const askedAt = (effect.reconcileAfter ?? 0) - holdMs
     let said: unknown
     try {
       const late = () => new Error('The lookup took too long.')
@@ -78,6 +80,8 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
       )
     } catch (error) {
       const pauseMs = silent.failed(kind.name)
+      // An outage that does not end is none: something about this one cannot be asked.
+      if (askedAt - (effect.doubtedAt ?? askedAt) > limits.doubtMs) return giveUp(effect, effect.looks)
       const message = `the provider of effect "${kind.name}" cannot be asked (${codeOf(error)}); it is left alone for a while.`
       log({ level: 'warn', code: 'lookup_failed', message })
       return postpone(effect, effect.looks, pauseMs)
@@ -88,8 +92,6 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
     if (evidence === undefined) return lookAgain(effect)
     // Somebody has said that it landed, and only not with what: a provider that does not know of it cannot say otherwise.
     if (evidence.kind === 'not_landed' && told === 'landed') return lookAgain(effect)
-    // The store put this off by `holdMs` from its own time, so its time is known without asking for it.
-    const askedAt = (effect.reconcileAfter ?? 0) - holdMs
     const tooEarlyMs = countsFrom(effect, kind) - Math.min(askedAt, clock.now())
     if (evidence.kind === 'not_landed' && tooEarlyMs > 0) return postpone(effect, effect.looks, tooEarlyMs)
     await keep(effect, evidence)

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { defaults, effectBounds } from '../../src/kernel/limits.js'
+import { defaults, effectBounds, limits } from '../../src/kernel/limits.js'
 import { type Definition, failure, type Given, given, kind, provider } from './given.js'
 
 let it: Given
@@ -149,6 +149,21 @@ describe('an effect in doubt', () => {
     expect(asked).toBe(51)
     expect(await it.effect(id)).toMatchObject({ state: 'unknown', looks: 0 })
     expect(it.names()).not.toContain('effect_unresolved')
+  })
+
+  test('whose provider has not answered for days goes to a person: an outage that does not end is none', async () => {
+    const lookup = () => {
+      throw failure('ECONNREFUSED')
+    }
+    const id = await doubted({ lookup })
+    const reconciler = it.reconciler({ call: provider('ok').call, lookup })
+    for (let passedMs = 0; passedMs <= limits.doubtMs; passedMs += 3_600_000) {
+      expect(await reconciler.runOnce()).toMatchObject({ looked: 1, postponed: 1 })
+      await it.advance(3_600_000)
+    }
+    expect(await reconciler.runOnce()).toMatchObject({ looked: 1, unresolved: 1 })
+    expect(await it.effect(id)).toMatchObject({ state: 'unknown', reconcileAfter: undefined, looks: 0 })
+    expect(it.names().at(-1)).toBe('effect_unresolved')
   })
 
   test('ends by what a webhook said, before anybody is asked', async () => {
