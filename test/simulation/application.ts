@@ -21,6 +21,8 @@ export interface Order {
   readonly hasFee?: true
   /** At first its handler fails, when it has done all that it has to. */
   readonly fails?: Failure
+  /** What is missing then is missing for good: it fails whenever it is asked. */
+  readonly isUnmended?: true
   /** How whoever ships it meets that. */
   readonly mood?: Mood
 }
@@ -94,6 +96,14 @@ export const promised = {
   maxRunMs: 15 * 60_000,
   /** So many claims of an effect end without a word before it is held to end its workers. */
   deaths: 5,
+  /** So often an operation is tried before it waits for its client, or for a person. */
+  attempts: 40,
+  /** So often a provider is asked about one call in vain before a person is. */
+  looks: 50,
+  /** And about one effect. */
+  effectLooks: 30,
+  /** Who does not answer at all is asked for so long. */
+  doubtMs: 3 * day,
 } as const
 
 /** What is wanted once per request. */

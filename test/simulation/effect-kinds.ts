@@ -1,5 +1,6 @@
 import { effects } from '../../src/effects/effects.js'
 import type { EffectAbout, EffectCall, EffectDefinition, Effects } from '../../src/engine/effect-definition.js'
+import type { StoredEffect } from '../../src/engine/effect-store.js'
 import { type Order, type Program, type ProgramContext, services, timeout, timeoutMs } from './application.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
 import { type Mood, meaningOf, tried } from './moods.js'
@@ -12,6 +13,11 @@ export interface Shipped {
   readonly subject: string
   readonly item?: string
   readonly mood?: Mood
+}
+
+/** What it is wanted for. */
+export function subjectIn({ payload }: Pick<StoredEffect, 'payload'>): string {
+  return (JSON.parse(Buffer.from(payload).toString()) as Shipped).subject
 }
 
 /** Who ships something is asked in one of these ways: as he always is, or as one who does not always do it, or who cannot be asked. */

@@ -13,7 +13,15 @@ export const moods = [
   'cannot be asked',
 ] as const
 
-export type Mood = (typeof moods)[number]
+/**
+ * And how he meets one that never comes right: he cannot ever say what he has done, or whoever asks him has no answer. These are
+ * drawn by themselves: it takes days until somebody is told.
+ */
+export const lastingMoods = ['never says', 'never answers'] as const
+
+export type Mood = (typeof moods)[number] | (typeof lastingMoods)[number]
+
+export const isLasting = (mood: Mood | undefined): boolean => lastingMoods.some((lasting) => lasting === mood)
 
 /** For so long some cannot yet, or cannot say: who comes when a lease is over may come too early as well. */
 export const moodMs = 40_000

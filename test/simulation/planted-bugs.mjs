@@ -1,4 +1,5 @@
 import { answerBugs } from './planted-bugs/answers.mjs'
+import { boundBugs } from './planted-bugs/bounds.mjs'
 import { callBugs } from './planted-bugs/calls.mjs'
 import { claimBugs } from './planted-bugs/claims.mjs'
 import { doubtBugs } from './planted-bugs/doubts.mjs'
@@ -21,6 +22,7 @@ export const bugs = [
   ...answerBugs,
   ...callBugs,
   ...doubtBugs,
+  ...boundBugs,
   ...effectBugs,
   ...statementBugs,
   ...judgedBugs,

@@ -83,7 +83,8 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
         })
         .catch(orHushedUp(order))
       if (ride === undefined) return without(order, subject)
-      const asked = { service: services.charge, subject, timeoutMs, isDeclined: isDeclined(order) }
+      const { mood } = order
+      const asked = { service: services.charge, subject, timeoutMs, isDeclined: isDeclined(order), mood }
       try {
         const charge = await work
           .call('charge_created', {
@@ -226,8 +227,8 @@ function failing(
   { hapax, reached }: Node,
   meaning: OnFailure | undefined,
 ): ReturnType<Failed> {
-  const { fails } = order
-  if (fails === undefined || hapax.clock.elapsed() >= missingMs) return undefined
+  const { fails, isUnmended } = order
+  if (fails === undefined || (!isUnmended && hapax.clock.elapsed() >= missingMs)) return undefined
   reached()?.note('a handler that failed')
   if (fails === 'throws') throw new Error('something is missing')
   const subject = subjectOf(order, work.generation)

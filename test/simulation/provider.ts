@@ -98,7 +98,8 @@ export class Provider {
       port: 'provider',
       words: () => `${process.name} asks what became of a ${service.name}`,
       happen: () => {
-        if (mood === 'cannot say' && this.#ports.time < moodMs) return undefined
+        if (mood === 'never answers') throw new Error('the provider does not answer')
+        if (mood === 'never says' || (mood === 'cannot say' && this.#ports.time < moodMs)) return undefined
         if (mood === 'denies' && this.#ports.time < moodMs) return { landed: false } as const
         const visible = this.#ports.time - (service.lagMs ?? 0)
         const act = this.ledger.find((act) => act.key === key && act.service === service.name && act.at <= visible)

@@ -30,7 +30,8 @@ export function scenarioOf(seed: number): Scenario {
   // By draws of their own: what is rare changes no other scenario.
   const drawn = rarely(usual, seeded(seed ^ 0x0dd5))
   const met = moody(drawn, seeded(seed ^ 0x3005))
-  return looping(elsewhere(met, seeded(seed ^ 0xe15e)), seeded(seed ^ 0x100b))
+  const looped = looping(elsewhere(met, seeded(seed ^ 0xe15e)), seeded(seed ^ 0x100b))
+  return neverRight(looped, seeded(seed ^ 0x4e4e))
 }
 
 /** In half of them the provider tells any node, and operators say at any node what they see. */
@@ -79,6 +80,39 @@ function moody(scenario: Scenario, fraction: Fraction): Scenario {
     ...(fraction() < 0.1 ? [{ worker: 'effects' as const, node: 1, afterMs: triedMs }] : []),
     { worker: 'effectReconciler' as const, node: 0, afterMs },
   ]
+  const { breaks = 0, drifts = 0 } = scenario.faults
+  return { ...scenario, requests, passes, faults: { ...scenario.faults, breaks: breaks + 1, drifts: drifts + 1 } }
+}
+
+/** What never comes right, and how: whoever goes on by himself with it is a worker. */
+const lastingOf: Partial<Readonly<Record<Program, readonly Pick<Order, 'fails' | 'isUnmended' | 'mood'>[]>>> = {
+  rides: [{ fails: 'throws', isUnmended: true }, { fails: 'answers', isUnmended: true }, { mood: 'ends who asks' }],
+  transfers: [{ fails: 'throws', isUnmended: true }, { mood: 'never says' }, { mood: 'never answers' }],
+  letters: [
+    { fails: 'throws', isUnmended: true },
+    { fails: 'answers', isUnmended: true },
+  ],
+  sales: [{ mood: 'never says' }, { mood: 'never answers' }],
+}
+
+/** In one of seventy something never comes right: until somebody is told of it takes days, and as long as a few others. */
+function neverRight(scenario: Scenario, fraction: Fraction): Scenario {
+  if (fraction() >= 0.015 || scenario.loops !== undefined) return scenario
+  // One without a key is known by none until it has arrived.
+  const all = scenario.requests.filter(({ program, order }) => program in lastingOf && !order.isKeyless)
+  // Effects are in doubt least often.
+  const first = all.find(({ program }) => program === 'sales') ?? all[0]
+  if (first === undefined) return scenario
+  const ways = lastingOf[first.program] ?? []
+  const how = ways[Math.floor(fraction() * ways.length)]
+  const isMet = ({ program, order }: typeof first) =>
+    program === first.program && order.key === first.order.key && !order.isKeyless
+  // Who ends every process that asks him would end those that others ask, too, whenever they come.
+  if (how?.mood === 'ends who asks' && !scenario.requests.every(isMet)) return scenario
+  const requests = scenario.requests.map((asking) =>
+    isMet(asking) ? { ...asking, order: { ...asking.order, ...how } } : asking,
+  )
+  const passes = [...(scenario.passes ?? []), { worker: 'effects' as const, node: 0, afterMs: 1 }]
   const { breaks = 0, drifts = 0 } = scenario.faults
   return { ...scenario, requests, passes, faults: { ...scenario.faults, breaks: breaks + 1, drifts: drifts + 1 } }
 }

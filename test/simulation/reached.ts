@@ -2,6 +2,7 @@ import type { StoredEffect } from '../../src/engine/effect-store.js'
 import type { StoredRecord } from '../../src/engine/record.js'
 import { abandoned, leaseOver } from '../../src/engine/transitions.js'
 import type { Unfinished } from './database/database.js'
+import { isAskedAbout, isGivenUp, isLookedAtTooOften } from './invariants/bounds.js'
 import type { Change } from './invariants/row-changes.js'
 import { Declined } from './moods.js'
 import type { Way } from './world/faults.js'
@@ -62,6 +63,9 @@ export const features = [
   'a clock of a process that went back',
   'a clock of a process that went ahead',
   'time that passed although something could happen',
+  'work that was given up after too many attempts',
+  'a doubt that was left to people after days',
+  'an effect in doubt that was left to people after days',
 ] as const
 
 /** By which each way in which something goes wrong is counted: a search that never takes one shows nothing of it. */
@@ -136,6 +140,18 @@ export class Reached {
       )
     if (before?.state === 'unknown' && after !== undefined && after.state !== 'unknown')
       this.note('an effect whose doubt was ended')
+  }
+
+  /** It takes so long that it comes when nothing goes wrong any more. */
+  givenUp({ after }: Change<StoredRecord>): void {
+    if (after === undefined) return
+    if (isGivenUp(after)) this.note('work that was given up after too many attempts')
+    if (isLookedAtTooOften(after)) this.note('a doubt that was left to people after days')
+  }
+
+  effectLeft({ before, after }: Change<StoredEffect>): void {
+    if (before?.state !== 'unknown' || after?.state !== 'unknown' || after.reconcileAfter !== undefined) return
+    if (isAskedAbout(after)) this.note('an effect in doubt that was left to people after days')
   }
 
   #effectDoubt({ looks, reconcileAfter }: StoredEffect): void {

@@ -4,15 +4,16 @@ import { type WorkerName, workerNames } from '../../src/workers/services.js'
 import { missingMs, promised } from './application.js'
 import { type ClientContext, client } from './client.js'
 import { passMs } from './invariants/patience.js'
-import type { Simulation } from './scenario.js'
+import { isNeverRight, type Simulation } from './scenario.js'
 import { workerAt } from './setting.js'
 import { newProcess } from './world/process.js'
 
 /**
  * After so many rounds whatever is still open goes in circles. Each thing that waits has a bound of its own, of minutes: with the
- * pauses between the rounds these last for less than a day.
+ * pauses between the rounds these last for less than a day; and for less than four where something never comes right, of which
+ * nobody is told before three.
  */
-const mostRounds = 40
+const mostRounds = { usually: 40, 'never right': 110 } as const
 
 /** For so long a node may still be stopped. */
 const mostStoppedMs = 60_000
@@ -33,6 +34,7 @@ export function recovery(simulation: Simulation, around: ClientContext): () => b
   let isEnded = false
 
   const loops = simulation.scenario.loops?.workers ?? []
+  const most = mostRounds[isNeverRight(simulation.scenario) ? 'never right' : 'usually']
 
   async function work(): Promise<void> {
     // One that has crashed is started anew, and its workers work by themselves.
@@ -123,8 +125,12 @@ export function recovery(simulation: Simulation, around: ClientContext): () => b
     if (round === 0 && !hasWaited) world.calm()
     if (isWaitedFor()) return true
     checks.heardOfAll()
+    if (isEnded) {
+      checks.over()
+      return false
+    }
     round++
-    if (round > mostRounds) {
+    if (round > most) {
       checks.stuck()
       return false
     }
@@ -141,10 +147,6 @@ export function recovery(simulation: Simulation, around: ClientContext): () => b
       world.pass(Math.max(0, missingMs - world.time))
       askAgain()
       return true
-    }
-    if (isEnded) {
-      checks.over()
-      return false
     }
     isEnded = true
     checks.end()

@@ -3,6 +3,7 @@ import type { OnFailure, Order, Program } from './application.js'
 import type { Told } from './client.js'
 import type { SimulatedDatabase } from './database/database.js'
 import type { Invariants } from './invariants.js'
+import { isLasting } from './moods.js'
 import type { SimulatedNode } from './node.js'
 import type { Provider } from './provider.js'
 import type { Reached } from './reached.js'
@@ -48,6 +49,13 @@ export interface Scenario {
   /** Workers that work by themselves at each node, at the intervals of the product, and the time that they have for it. */
   readonly loops?: { readonly workers: readonly WorkerName[]; readonly forMs: number }
   readonly faults: Budget
+}
+
+/** Whether something in it fails for good, or can never be found out: it takes days until somebody is told. */
+export function isNeverRight({ requests }: Pick<Scenario, 'requests'>): boolean {
+  return requests.some(({ program, order: { isUnmended, mood } }) => {
+    return isUnmended === true || isLasting(mood) || (program === 'rides' && mood === 'ends who asks')
+  })
 }
 
 export interface Simulation {

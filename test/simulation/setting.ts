@@ -63,7 +63,7 @@ const made: Readonly<Record<Program, string>> = {
 }
 
 function wordsOf(program: Program, order: Order): string {
-  const { tenant, key, amount, item, isKeyless, misspelt, isHushedUp, hasFee, fails, mood } = order
+  const { tenant, key, amount, item, isKeyless, misspelt, isHushedUp, hasFee, fails, isUnmended, mood } = order
   return [
     `${amount}${item === undefined ? '' : ` (${item})`} as ${tenant} ${isKeyless ? 'without a key' : `under ${key}`}`,
     ...(misspelt === undefined ? [] : [`whose key is misspelt: ${misspelt}`]),
@@ -71,7 +71,9 @@ function wordsOf(program: Program, order: Order): string {
     ...(hasFee && program === 'rides' ? ['with a fee and a second receipt'] : []),
     ...(fails === undefined
       ? []
-      : [`whose handler, for ${missingMs / 1_000} s, does all that it has to and ${failing[fails]}`]),
+      : [
+          `whose handler, ${isUnmended ? 'each time' : `for ${missingMs / 1_000} s`}, does all that it has to and ${failing[fails]}`,
+        ]),
     ...(mood === undefined ? [] : [`whose provider ${mood}`]),
   ].join(', ')
 }

@@ -11,7 +11,7 @@ import { operator } from './operator.js'
 import { Provider } from './provider.js'
 import { Reached } from './reached.js'
 import { recovery } from './recovery.js'
-import type { Scenario, Simulation } from './scenario.js'
+import { isNeverRight, type Scenario, type Simulation } from './scenario.js'
 import { workerAt } from './setting.js'
 import { storyOf } from './story.js'
 import type { Chooser } from './world/choices.js'
@@ -38,8 +38,9 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     chooser,
     faults,
     remembers: memory === 'remembers',
-    // Whoever works by himself looks every second.
+    // Whoever works by himself looks every second, and whatever never comes right is tried for days.
     ...(loops !== undefined && { mostSteps: 100_000 }),
+    ...(isNeverRight(scenario) && { mostSteps: 20_000 }),
     tellsAll: trace === 'to the end',
     writes: () => durable.writes,
     onStep() {
@@ -69,6 +70,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     work: lanes === undefined && concurrency === 'reject' && loops === undefined ? 'own' : 'shared',
     duplicates: concurrency,
     reached: noted,
+    atAnyTime: reached,
   })
   const agenda = agendaOf(world)
   const programs = [...new Set(requests.map(({ program }) => program))]

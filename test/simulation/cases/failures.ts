@@ -1,5 +1,6 @@
 import type { Failure, Program } from '../application.js'
-import { type Case, late, order, pass, request } from './case.js'
+import type { Mood } from '../moods.js'
+import { type Case, late, order, pass, request, soon } from './case.js'
 
 /** Its handler hides what has failed. */
 const hushedUp = (program: Program, node = 0, afterMs?: number) => ({
@@ -12,6 +13,15 @@ const failing = (program: Program, fails: Failure, node = 0, afterMs?: number) =
   ...request(program, node, afterMs),
   order: { ...order, fails },
 })
+
+/** Nobody ever mends it. */
+const unmended = (program: Program, fails: Failure, afterMs?: number) => ({
+  ...request(program, 0, afterMs),
+  order: { ...order, fails, isUnmended: true as const },
+})
+
+/** Whoever is asked for it meets it so. */
+const met = (program: Program, mood: Mood) => ({ ...request(program), order: { ...order, mood } })
 
 /** Handlers that fail, also where their failures are answers, and those that hide that something has failed. */
 export const failures: readonly Case[] = [
@@ -89,5 +99,48 @@ export const failures: readonly Case[] = [
       faults: { breaks: 1 },
     },
     reaches: ['a handler that failed', 'a key that was claimed again'],
+  },
+  {
+    name: 'a call behind which its handler throws each time, and nobody mends it, one crash',
+    scenario: { requests: [unmended('transfers', 'throws')], faults: { crashes: 1 } },
+    reaches: ['a handler that failed', 'work that was given up after too many attempts'],
+  },
+  {
+    name: 'a phased operation that answers with 503 each time, and nobody mends it, against its retry',
+    scenario: { requests: [unmended('rides', 'answers'), unmended('rides', 'answers', 45_000)], faults: {} },
+    reaches: ['a handler that failed', 'work that was given up after too many attempts'],
+  },
+  {
+    name: 'a call that ends whoever makes it, each time',
+    scenario: { requests: [met('rides', 'ends who asks')], faults: { breaks: 1 } },
+    reaches: ['work that was given up after too many attempts'],
+  },
+  {
+    name: 'a call whose provider can never say what became of it, one broken line',
+    scenario: {
+      requests: [met('transfers', 'never says')],
+      passes: [pass('reconciler', 20_000)],
+      faults: { breaks: 1 },
+    },
+    reaches: ['a doubt', 'a doubt that was left to people after days'],
+  },
+  {
+    name: 'a call whose provider never answers who asks what became of it, one broken line',
+    scenario: {
+      requests: [met('transfers', 'never answers')],
+      passes: [pass('reconciler', 20_000)],
+      faults: { breaks: 1 },
+    },
+    reaches: ['a doubt', 'a doubt that was left to people after days'],
+  },
+  {
+    name: 'an effect whose provider can never say what became of it, one broken line',
+    scenario: { requests: [met('sales', 'never says')], passes: [soon('effects')], faults: { breaks: 1 } },
+    reaches: ['an effect in doubt', 'an effect in doubt that was left to people after days'],
+  },
+  {
+    name: 'an effect whose provider never answers who asks what became of it, one broken line',
+    scenario: { requests: [met('sales', 'never answers')], passes: [soon('effects')], faults: { breaks: 1 } },
+    reaches: ['an effect in doubt', 'an effect in doubt that was left to people after days'],
   },
 ]

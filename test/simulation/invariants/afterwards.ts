@@ -1,7 +1,9 @@
 import type { Program } from '../application.js'
 import { isAnswered } from '../client.js'
+import { isLasting } from '../moods.js'
 import type { Act } from '../provider.js'
 import { demand, violated } from '../violation.js'
+import { isGivenUp } from './bounds.js'
 import { isAtRest, isLeftOver, judgeLeftDead } from './dead.js'
 import { isOver, isSettled, judgeEnd, judgeHappened } from './ends.js'
 import { type Judged, recordOf } from './judged.js'
@@ -63,10 +65,16 @@ export function afterwards(
     const last = new Map(heard.map((told) => [told.client, told]))
     for (const { isAskingAgain, order, reply } of last.values()) {
       if (!isAskingAgain) continue
-      const isUnknown = recordOf(database, order)?.state === 'unknown'
-      const isOver = reply !== 'lost' && (isAnswered(reply) || isUnknown)
+      const record = recordOf(database, order)
+      const isLeft = record !== undefined && (record.state === 'unknown' || isGivenUp(record))
+      const isOver = reply !== 'lost' && (isAnswered(reply) || isLeft)
       demand(isOver, () => `${order.key} ended in ${reply === 'lost' ? 'nothing' : reply.status}`)
     }
+  }
+
+  /** Whether whoever did this can never say so: of such orders there are none under the key of others. */
+  function isUnsaid(name: string): boolean {
+    return requests.some(({ order }) => isLasting(order.mood) && `${order.tenant}/${order.key}` === name)
   }
 
   return {
@@ -83,7 +91,7 @@ export function afterwards(
     waiting() {
       const apartMs = Math.max(...world.processes.map(({ wallOffsetMs }) => world.databaseJumpMs - wallOffsetMs))
       const records = database.records().filter((record) => !isSettled(record, world.now()))
-      waits.judge({ time: world.time, apartMs, records, effects: database.effects() })
+      waits.judge({ time: world.time, apartMs, records, effects: database.effects(), isUnsaid })
     },
     stuck() {
       const open = [...database.records()].filter((record) => !isSettled(record, world.now()))

@@ -1,6 +1,6 @@
 import { isFinal, type StoredEffect } from '../../../src/engine/effect-store.js'
 import { promised } from '../application.js'
-import type { Shipped } from '../effect-kinds.js'
+import { subjectIn } from '../effect-kinds.js'
 import { Declined, triedMs } from '../moods.js'
 import type { Act } from '../provider.js'
 import { demand } from '../violation.js'
@@ -48,8 +48,4 @@ function isBehindDead({ scope, order, id }: StoredEffect, all: readonly StoredEf
 /** Whether what this request asked for is left to people, or waits behind what is. */
 export function isLeftOver(subject: string, all: readonly StoredEffect[]): boolean {
   return all.some((effect) => subjectIn(effect) === subject && !isFinal(effect.state))
-}
-
-function subjectIn({ payload }: StoredEffect): string {
-  return (JSON.parse(Buffer.from(payload).toString()) as Shipped).subject
 }

@@ -2,6 +2,7 @@ import type { StoredRecord } from '../../../src/engine/record.js'
 import { callingAlone, firstOf, type Program, secondOf, services, subjectOf } from '../application.js'
 import type { Act } from '../provider.js'
 import { demand } from '../violation.js'
+import { isGivenUp } from './bounds.js'
 
 /** What a request of each program has led to when it was answered with 201. */
 const results: Readonly<Record<Program, { readonly acts: readonly string[]; readonly rows: readonly string[] }>> = {
@@ -93,6 +94,8 @@ export function judgeHappened(
   if (generation < record.generation || record.state === 'unknown' || record.state === 'expired') return
   // Who makes his calls by himself has made them, though he failed then, or crashed: his client asks again, or does not.
   if (record.operation === 'deposits' && record.state !== 'completed') return
+  // What never comes to its end has happened as far as it came.
+  if (isGivenUp(record)) return
   // What was denied waits for its client; and one without a key has none who could come back.
   if (isDenied && record.state === 'failed_retryable') return
   const { acts, rows } = results[record.operation as Program]
@@ -119,6 +122,7 @@ export function isSettled(record: StoredRecord, now: number): boolean {
   if (state === 'unknown') return callingAlone.has(operation)
   // Whoever is no operation goes on with its client alone.
   if (state === 'in_progress') return operation === 'deposits' && leaseUntil <= now
+  if (isGivenUp(record)) return true
   const isClients = callingAlone.has(operation) || operation === 'sales'
   return isClients || (recoveryPoint === 'started' && !isBegun)
 }

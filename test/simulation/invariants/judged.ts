@@ -20,6 +20,8 @@ export interface Judged {
   readonly work: 'own' | 'shared'
   /** What is noted while something can still go wrong; `undefined` afterwards. */
   readonly reached: () => Reached | undefined
+  /** What takes days is noted whenever it comes. */
+  readonly atAnyTime: Reached
 }
 
 /** What its key stands for now. */

@@ -1,6 +1,7 @@
 import { isFinal, type StoredEffect } from '../../../src/engine/effect-store.js'
 import type { StoredRecord } from '../../../src/engine/record.js'
 import { promised, services, timeoutMs } from '../application.js'
+import { subjectIn } from '../effect-kinds.js'
 import { demand } from '../violation.js'
 
 /** How far apart the passes of every worker are, and the looks of the operator, once nothing goes wrong any more. */
@@ -12,6 +13,8 @@ export interface OpenWork {
   readonly apartMs: number
   readonly records: readonly StoredRecord[]
   readonly effects: readonly StoredEffect[]
+  /** Whether whoever did what is asked for under `tenant/key` can never say so. */
+  readonly isUnsaid: (name: string) => boolean
 }
 
 /**
@@ -33,20 +36,22 @@ export function patience(): { judge(open: OpenWork): void } {
   }
 
   return {
-    judge({ time, apartMs, records, effects }) {
+    judge({ time, apartMs, records, effects, isUnsaid }) {
       for (const record of records) {
         const { scope, key, generation, fence } = record
         waits(
           `${scope}/${key}#${generation}`,
           `${stateInWords(record)} under fence ${fence}`,
           time,
-          mostOf(record, apartMs),
+          record.state === 'unknown' && isUnsaid(`${scope}/${key}`) ? unsaidMs : mostOf(record, apartMs),
         )
       }
       for (const effect of effects) {
         const { id, state, fence } = effect
         if (isFinal(state) || state === 'dead' || effects.some((other) => mayHoldUp(other, effect))) continue
-        waits(`effect ${id}`, `${stateInWords(effect)} under fence ${fence}`, time, mostOfEffect(effect, apartMs))
+        const isLong = state === 'unknown' && isUnsaid(subjectIn(effect).replace(/#.*/, ''))
+        const mostMs = isLong ? unsaidMs : mostOfEffect(effect, apartMs)
+        waits(`effect ${id}`, `${stateInWords(effect)} under fence ${fence}`, time, mostMs)
       }
     },
   }
@@ -71,6 +76,9 @@ function mostOfEffect({ state, started, looks }: StoredEffect, apartMs: number):
 function lookedAtMs(looks: number, apartMs: number): number {
   return timeoutMs + services.transfer.lagMs + apartMs + pauseMs(looks + 1) + 3 * passMs
 }
+
+/** Whoever can never say what he has done is asked for days, and then a person; who looks at him last may be paused. */
+const unsaidMs = promised.doubtMs + 2 * 3_600_000
 
 /** At most a second after the first time, and twice as long after each further one, up to an hour. */
 export function pauseMs(times: number): number {

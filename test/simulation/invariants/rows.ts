@@ -1,5 +1,6 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { StoredEvent } from '../database/database.js'
+import { judgeBounds, judgeEffectLooks } from './bounds.js'
 import { judgeDead } from './dead.js'
 import { judgeDoubt, judgeSwept } from './doubts.js'
 import { isNotLanded, judgeEffect } from './effects.js'
@@ -13,7 +14,7 @@ import { rowChanges } from './row-changes.js'
 import { judgeEvent, judgeWork } from './webhooks.js'
 
 /** Judges what was written since it looked last, and puts it down to whose task that was. */
-export function rowsJudged({ world, database, provider, reached }: Judged, memory: Memory): () => void {
+export function rowsJudged({ world, database, provider, reached, atAnyTime }: Judged, memory: Memory): () => void {
   const { away, found, kept, landed, lives, notLanded, overtaken } = memory
   const takeRecords = recordChanges(database, () => world.now())
   const takeEffects = rowChanges(database.tables.effects)
@@ -30,9 +31,11 @@ export function rowsJudged({ world, database, provider, reached }: Judged, memor
     })
     if (world.isTimely) judgeDoubt(change, provider.asks)
     judgeSwept(change)
+    judgeBounds(change)
     // A duplicate that waits asks several times: what is on its way since the first cannot be called back, only given back.
     if (!world.isAdrift) away.judge(change)
     reached()?.record(change)
+    atAnyTime.givenUp(change)
     lives.note(change)
     kept.note(change)
     if (isOvertaken(change)) overtaken.push({ record: change.before, at: world.noted++ })
@@ -43,8 +46,10 @@ export function rowsJudged({ world, database, provider, reached }: Judged, memor
   function ofEffect(change: ReturnType<typeof takeEffects>[number]): void {
     judgeEffect(change, world.now())
     judgeDead(change, world.now())
+    judgeEffectLooks(change, world.now())
     judgeResolved(change, database.testimonies())
     reached()?.effect(change)
+    atAnyTime.effectLeft(change)
     const key = change.before?.downstreamKey
     if (key !== undefined && isNotLanded(change)) notLanded.set(key, (notLanded.get(key) ?? 0) + 1)
   }
