@@ -17,7 +17,10 @@ import { namesWith, tell } from './told.mjs'
  */
 
 /** So many schedules of a case are tried with a bug in it, and more if it was not caught by then: no case needs more than the last. */
-const triedSchedules = [2_000, 20_000, 200_000]
+const triedSchedules = [1_000, 3_000, 10_000, 30_000, 80_000, 200_000]
+
+/** For so long random schedules are run with a bug in the source, and without one, which all of these bugs wait for. */
+const [plantedMs, controlMs] = [120_000, 600_000]
 
 /**
  * What a bug was caught by: of a case no more schedules than it took, of seeds all that may be tried.
@@ -98,7 +101,7 @@ async function planting(planted, name, control) {
 }
 
 /**
- * Of a case first a few schedules, and more only if nobody notices: what takes them with a bug takes as many without.
+ * Of a case first a few schedules, and more only while nobody notices: as many of them are run without the bug.
  *
  * @param {string} bundle
  * @param {Catcher} caughtBy
@@ -142,7 +145,7 @@ function controls(wanted) {
  */
 async function unharmed({ caughtBy, most }, name) {
   const bundle = await bundled(name, entryOf(caughtBy))
-  const line = await simulated(bundle, taskOf(caughtBy, most))
+  const line = await simulated(bundle, { ...taskOf(caughtBy, most), ms: controlMs })
   if (line.kind === 'failed') return `${wordsOf(caughtBy)}, fails where nothing is planted, too: ${firstOf(line.error)}`
   return 'seeds' in caughtBy ? whyTooFew(line, caughtBy.seeds) : undefined
 }
@@ -203,5 +206,5 @@ function entryOf(caughtBy) {
 function taskOf(caughtBy, most) {
   if ('suite' in caughtBy) return { name: caughtBy.suite }
   if ('case' in caughtBy) return { kind: 'case', name: caughtBy.case, most }
-  return { kind: 'random', from: 1, count: caughtBy.seeds, ms: 120_000 }
+  return { kind: 'random', from: 1, count: caughtBy.seeds, ms: plantedMs }
 }
