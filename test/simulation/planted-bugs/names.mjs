@@ -59,7 +59,7 @@ export const nameBugs = [
       from: '[domains[derivation], scope, key, String(generation), name, String(sequence)]',
       to: '[domains[derivation] && domains.call, scope, key, String(generation), name.slice(0, 0), String(sequence)]',
     },
-    caughtBy: { case: 'two calls and two effects of one request, one crash' },
-    says: /under the downstream key of a charge/,
+    caughtBy: { case: 'webhooks of two services that number their events alike, one crash' },
+    says: /a receipt for .* was asked for under the downstream key of a charge/,
   },
 ]
