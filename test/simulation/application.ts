@@ -23,9 +23,17 @@ export interface Order {
   readonly fails?: Failure
   /** What is missing then is missing for good: it fails whenever it is asked. */
   readonly isUnmended?: true
+  /** What its handler answers when it has done all that it has to cannot be kept: it is too long, or nobody can write it down. */
+  readonly unkept?: Unkept
   /** How whoever ships it meets that. */
   readonly mood?: Mood
 }
+
+/** Who commits his answer has done nothing where it cannot be written down: the second is for those who return theirs. */
+export type Unkept = 'too long' | 'no JSON'
+
+/** No longer answer is kept here. */
+export const mostAnswerBytes = 1_000
 
 /** It throws; or it answers with 503; or it says itself that nobody knows what came of it, and answers all the same. */
 export type Failure = 'throws' | 'answers' | 'doubts'

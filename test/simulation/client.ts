@@ -71,7 +71,17 @@ export async function client(name: string, asking: Asking, around: ClientContext
 
 /** What a client takes for an answer: it asks no more. */
 export function isAnswered(sent: Pick<Sent, 'status' | 'body'>): boolean {
-  return isAnswer(sent) || sent.status === 422
+  return isForGood(sent) || sent.status === 422
+}
+
+/** An answer, or that there is none any more. */
+export function isForGood(sent: Pick<Sent, 'status' | 'body'>): boolean {
+  return isAnswer(sent) || isWithheld(sent)
+}
+
+/** That the request ran, and that its answer could not be kept. */
+export function isWithheld({ status, body }: Pick<Sent, 'status' | 'body'>): boolean {
+  return status === 409 && body.includes('"code":"answer_withheld"')
 }
 
 /** What is for good: also a failure, where the application has it stored. */

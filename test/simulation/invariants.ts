@@ -1,5 +1,5 @@
 import type { Order } from './application.js'
-import { isAnswer, type Replied } from './client.js'
+import { isForGood, type Replied } from './client.js'
 import { judgeAct } from './invariants/acts.js'
 import { type Afterwards, afterwards } from './invariants/afterwards.js'
 import { judgeDoubted, judgeHeard, judgeMismatch, judgeRoute } from './invariants/answers.js'
@@ -99,7 +99,7 @@ export function invariants(judged: Judged): Invariants {
         return judgeReply({ task, order, sent })
       })
       // Whoever uses the key of an answer whose time is over has it before that shows.
-      const isAnew = !isAnswer(sent) && (record?.expiresAt ?? Number.POSITIVE_INFINITY) <= world.now()
+      const isAnew = !isForGood(sent) && (record?.expiresAt ?? Number.POSITIVE_INFINITY) <= world.now()
       return lives.of(`${order.tenant}/${order.key}`) * 1_000 + (record?.generation ?? 0) + (isAnew ? 1 : 0)
     },
     acknowledged: (act) => meanwhile(() => judgeAcknowledged(database, act)),

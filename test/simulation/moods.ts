@@ -19,7 +19,8 @@ export const moods = [
  */
 export const lastingMoods = ['never says', 'never answers'] as const
 
-export type Mood = (typeof moods)[number] | (typeof lastingMoods)[number]
+/** One more is drawn apart from these: for some time he tells of what he has done in a way in which nobody can keep it. */
+export type Mood = (typeof moods)[number] | (typeof lastingMoods)[number] | 'answers in no JSON'
 
 export const isLasting = (mood: Mood | undefined): boolean => lastingMoods.some((lasting) => lasting === mood)
 

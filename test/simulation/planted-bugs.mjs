@@ -9,6 +9,7 @@ import { judgedBugs } from './planted-bugs/judged.mjs'
 import { nameBugs } from './planted-bugs/names.mjs'
 import { requestBugs } from './planted-bugs/requests.mjs'
 import { statementBugs } from './planted-bugs/statements.mjs'
+import { unkeptBugs } from './planted-bugs/unkept.mjs'
 
 /**
  * What a careless author might do to the source, one edit each, and what must notice. A patch that no longer applies fails the
@@ -28,4 +29,5 @@ export const bugs = [
   ...judgedBugs,
   ...failureBugs,
   ...nameBugs,
+  ...unkeptBugs,
 ]

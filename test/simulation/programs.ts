@@ -7,6 +7,7 @@ import { within } from '../../src/kernel/clock.js'
 import {
   callingAlone,
   missingMs,
+  mostAnswerBytes,
   type OnFailure,
   type Order,
   type Program,
@@ -16,6 +17,7 @@ import {
   subjectOf,
   timeout,
   timeoutMs,
+  type Unkept,
 } from './application.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
 import { shippingOf } from './effect-kinds.js'
@@ -53,7 +55,7 @@ export function mounted(program: Program, node: Node): Mounted {
 
 const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted>> = {
   plain: ({ hapax, process, provider, concurrency }, failed) => ({
-    route: routeOf(hapax, { name: 'plain', scope, key, onError: 'unknown', concurrency }),
+    route: routeOf(hapax, { name: 'plain', scope, key, onError: 'unknown', concurrency, maxAnswerBytes }),
     async handler(work, order) {
       const subject = subjectOf(order, work.generation)
       const { id } = await provider.act(process, { service: services.payout, key: 'none', subject, timeoutMs })
@@ -62,7 +64,7 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
   }),
 
   deposits: ({ hapax, process, provider, concurrency }, failed) => ({
-    route: routeOf(hapax, { name: 'deposits', scope, key, onCrash: 'retry', concurrency }),
+    route: routeOf(hapax, { name: 'deposits', scope, key, onCrash: 'retry', concurrency, maxAnswerBytes }),
     async handler(work, order) {
       const subject = subjectOf(order, work.generation)
       const key = await work.downstreamKey('deposited')
@@ -73,7 +75,7 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
   }),
 
   rides: ({ hapax, process, provider, concurrency, onFailure }, failed) => {
-    const policy = { version: 1, concurrency, onError: onErrors[onFailure ?? 'retry'] }
+    const policy = { version: 1, concurrency, maxAnswerBytes, onError: onErrors[onFailure ?? 'retry'] }
     const operation = hapax.operation('rides', policy, async (work, order: Order) => {
       const subject = subjectOf(order, work.generation)
       const ride = await work
@@ -112,7 +114,7 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
   },
 
   transfers: ({ hapax, process, provider, concurrency, onFailure }, failed) => {
-    const policy = { version: 1, concurrency, onError: onErrors[onFailure ?? 'retry'] }
+    const policy = { version: 1, concurrency, maxAnswerBytes, onError: onErrors[onFailure ?? 'retry'] }
     const operation = hapax.operation('transfers', policy, async (work, order: Order) => {
       const subject = subjectOf(order, work.generation)
       const made = await work
@@ -139,7 +141,7 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
   },
 
   letters: ({ hapax, process, provider, concurrency, onFailure }, failed) => {
-    const policy = { version: 1, concurrency, onError: onErrors[onFailure ?? 'retry'] }
+    const policy = { version: 1, concurrency, maxAnswerBytes, onError: onErrors[onFailure ?? 'retry'] }
     const operation = hapax.operation('letters', policy, async (work, order: Order) => {
       const subject = subjectOf(order, work.generation)
       const sent = await work
@@ -156,7 +158,7 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
 
   sales: ({ hapax, concurrency, onFailure }, failed) => ({
     route: routeOf(hapax, {
-      ...{ name: 'sales', scope, key, mode: 'transaction', concurrency },
+      ...{ name: 'sales', scope, key, mode: 'transaction', concurrency, maxAnswerBytes },
       onError: onErrors[onFailure ?? 'retry'],
     }),
     handler: (work, order) =>
@@ -171,6 +173,7 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
 }
 
 const key = 'optional'
+const maxAnswerBytes = mostAnswerBytes
 
 /** What the scopes are made of that are not simply the name of a tenant: all of them are others. */
 const scopeParts: ReadonlyMap<string, string | ScopeParts> = new Map<string, string | ScopeParts>([
@@ -203,8 +206,13 @@ function feeOf(work: Work<SimulatedTx>, subject: string, { process, provider }: 
 const currency = '£'
 
 /** Every answer says first whose request it answers, and which. */
-function created({ tenant, key, amount }: Order, said: object) {
-  return { status: 201, body: { tenant, key, amount, currency, ...said } }
+function created({ tenant, key, amount, unkept }: Order, said: object) {
+  return { status: 201, body: { tenant, key, amount, currency, ...said, ...(unkept && unkeepable[unkept]) } }
+}
+
+const unkeepable: Readonly<Record<Unkept, object>> = {
+  'too long': { receipt: 'x'.repeat(mostAnswerBytes) },
+  'no JSON': { cents: 100n },
 }
 
 /** Of every generation another one: whoever hears of it knows which. */

@@ -1,4 +1,4 @@
-import { type OnFailure, type Order, timeoutMs } from './application.js'
+import { type OnFailure, type Order, type Program, timeoutMs, type Unkept } from './application.js'
 import type { Scenario } from './scenario.js'
 
 type Fraction = () => number
@@ -13,6 +13,8 @@ export function rarely(scenario: Scenario, fraction: Fraction): Scenario {
   if (chance < 0.17) return failing(scenario, fraction, 'store')
   if (chance < 0.19) return failing(scenario, fraction, 'release')
   if (chance < 0.2) return shortlyBefore(scenario, fraction)
+  if (chance < 0.22) return unkept(scenario, fraction() < 0.5 ? 'too long' : 'no JSON')
+  if (chance < 0.23) return inNoJson(scenario)
   return scenario
 }
 
@@ -59,4 +61,28 @@ function shortlyBefore(scenario: Scenario, fraction: Fraction): Scenario {
     passes: [{ worker: 'effects', node: 0, afterMs: 1 }, { worker: 'effects', node: 1, afterMs: 1 }, ...late],
     faults: { ...faults, crashes: crashes + 1, breaks: breaks + 1, drifts: drifts + 1 },
   }
+}
+
+/** These return what they answer, and do not commit it. */
+const returning: ReadonlySet<Program> = new Set<Program>(['plain', 'deposits', 'letters'])
+
+/** Answers that cannot be kept: of a request that has them nothing runs again either. */
+function unkept(scenario: Scenario, how: Unkept): Scenario {
+  const requests = scenario.requests.map((request) => {
+    const { program, order } = request
+    return { ...request, order: { ...order, unkept: returning.has(program) ? how : ('too long' as const) } }
+  })
+  return { ...scenario, requests }
+}
+
+/** Of these a lookup says later what their provider has said in vain. */
+const lookedUp: ReadonlySet<Program> = new Set<Program>(['transfers', 'sales'])
+
+/** Results of calls and of effects that cannot be kept. */
+function inNoJson(scenario: Scenario): Scenario {
+  const requests = scenario.requests.map((request) => {
+    const { program, order } = request
+    return lookedUp.has(program) ? { ...request, order: { ...order, mood: 'answers in no JSON' as const } } : request
+  })
+  return { ...scenario, requests, passes: [...(scenario.passes ?? []), { worker: 'effects', node: 0, afterMs: 1 }] }
 }

@@ -18,6 +18,9 @@ export const features = [
   'a key that was malformed',
   'a handler that failed',
   'a failure that is an answer',
+  'an answer that was too long to be kept',
+  'an answer that nobody could write down',
+  'a retry of what was not kept',
   'a request that was sent away',
   'a statement for several requests',
   'two statements for several requests at once',
@@ -30,6 +33,7 @@ export const features = [
   'a doubt that was left to an operator',
   'a doubt that its holder ended',
   'a call that had not landed',
+  'a call whose result could not be kept',
   'a tombstone',
   'a tombstone that was forgotten',
   'a key that was used anew',
@@ -41,6 +45,7 @@ export const features = [
   'an effect that was claimed again',
   'an effect that was done',
   'an effect in doubt',
+  'an effect whose result could not be kept',
   'an effect whose doubt was ended',
   'an effect that failed, and is tried again',
   'an effect that was declined',
@@ -117,8 +122,13 @@ export class Reached {
     if (after.attempt > 1 && after.state === 'in_progress') this.note('a key that was claimed again')
     if (after.state === 'expired') this.note('a tombstone')
     if (before !== undefined && after.generation > before.generation) this.note('a key that was used anew')
+    if (after.state === 'completed' && after.answer?.kind === 'withheld') this.#notKept(after.answer.status)
     if (after.state === 'unknown') this.#doubt(before, after)
     if (before?.state === 'unknown' && after.state !== 'unknown') this.#settled(before, after)
+  }
+
+  #notKept(status: number): void {
+    this.note(status === 0 ? 'an answer that nobody could write down' : 'an answer that was too long to be kept')
   }
 
   reaper(met: Unfinished): void {
@@ -154,14 +164,16 @@ export class Reached {
     if (isAskedAbout(after)) this.note('an effect in doubt that was left to people after days')
   }
 
-  #effectDoubt({ looks, reconcileAfter }: StoredEffect): void {
+  #effectDoubt({ looks, reconcileAfter, errorCode }: StoredEffect): void {
     this.note('an effect in doubt')
+    if (errorCode === 'result_lost') this.note('an effect whose result could not be kept')
     if (looks > 0) this.note('an effect whose provider could not say yet')
     if (reconcileAfter === undefined) this.note('an effect in doubt that was left to an operator')
   }
 
   #doubt(before: StoredRecord | undefined, { errorCode, reconcileAfter }: StoredRecord): void {
     this.note('a doubt')
+    if (errorCode === 'input_not_json') this.note('a call whose result could not be kept')
     if (errorCode === abandoned) this.note('work that nobody came back for')
     if (before?.state === 'in_progress' && errorCode === leaseOver) this.note('a doubt that was swept')
     if (reconcileAfter === undefined) this.note('a doubt that was left to an operator')

@@ -63,7 +63,7 @@ const made: Readonly<Record<Program, string>> = {
 }
 
 function wordsOf(program: Program, order: Order): string {
-  const { tenant, key, amount, item, isKeyless, misspelt, isHushedUp, hasFee, fails, isUnmended, mood } = order
+  const { tenant, key, amount, item, isKeyless, misspelt, isHushedUp, hasFee, fails, isUnmended, unkept, mood } = order
   return [
     `${amount}${item === undefined ? '' : ` (${item})`} as ${tenant} ${isKeyless ? 'without a key' : `under ${key}`}`,
     ...(misspelt === undefined ? [] : [`whose key is misspelt: ${misspelt}`]),
@@ -74,6 +74,7 @@ function wordsOf(program: Program, order: Order): string {
       : [
           `whose handler, ${isUnmended ? 'each time' : `for ${missingMs / 1_000} s`}, does all that it has to and ${failing[fails]}`,
         ]),
+    ...(unkept === undefined ? [] : [`whose answer is ${unkept}`]),
     ...(mood === undefined ? [] : [`whose provider ${mood}`]),
   ].join(', ')
 }

@@ -1,16 +1,20 @@
-import type { StoredRecord } from '../../../src/engine/record.js'
+import type { StoredAnswer, StoredRecord } from '../../../src/engine/record.js'
 import { madeBy, type Order } from '../application.js'
-import { isAnswer, linesOf, type Replied, type Sent, type Told, textOf } from '../client.js'
+import { isForGood, isWithheld, linesOf, type Replied, type Sent, type Told, textOf } from '../client.js'
 import { demand } from '../violation.js'
 import type { Task } from '../world/task.js'
+import type { Judged } from './judged.js'
+
+type Duplicates = Judged['duplicates']
+type Withheld = Extract<StoredAnswer, { readonly kind: 'withheld' }>
 
 /** What is sent is durable by then, and is about the request that it answers. */
-export function judgeSent(order: Order, sent: Sent, record: StoredRecord | undefined): void {
+export function judgeSent(order: Order, sent: Replied, record: StoredRecord | undefined, duplicates: Duplicates): void {
   const name = `${order.tenant}/${order.key}`
-  judgeWhose(order, sent, name)
+  if (!isWithheld(sent)) judgeWhose(order, sent, name)
   demand(record?.state === 'completed', () => `${name} was answered before that was durable`)
   demand(
-    holds(record, sent),
+    holds(record, sent, duplicates),
     () => `${name} was sent something else than what is stored${instead(sent, storedIn(record))}`,
   )
 }
@@ -25,8 +29,9 @@ function inWords({ status, body, lines }: Sent): string {
 }
 
 function storedIn({ answer }: StoredRecord): Sent | undefined {
-  if (answer?.kind !== 'kept') return undefined
-  return { status: answer.status, body: textOf(answer.body), lines: linesOf(answer.headers) }
+  if (answer === undefined) return undefined
+  const body = answer.kind === 'kept' ? textOf(answer.body) : `${answer.bytes} bytes that were not kept`
+  return { status: answer.status, body, lines: linesOf(answer.headers) }
 }
 
 /** Whose it is comes first: what is another's is stored under another name. */
@@ -41,10 +46,30 @@ function judgeWhose(order: Order, { status, body }: Sent, name: string): void {
   demand(isOwn, () => `${name} was sent the answer to another request`)
 }
 
-/** Whether this is the answer that the record holds. */
-export function holds({ answer }: StoredRecord, { status, body, lines }: Sent): boolean {
-  if (answer?.kind !== 'kept' || answer.status !== status || textOf(answer.body) !== body) return false
-  return linesOf(answer.headers) === lines
+/** Whether this is the answer that the record holds, or says of it what the record does. */
+export function holds({ answer }: StoredRecord, sent: Replied, duplicates: Duplicates): boolean {
+  if (answer === undefined) return false
+  if (answer.kind === 'kept')
+    return answer.status === sent.status && textOf(answer.body) === sent.body && isUnder(answer, sent)
+  return isWithheld(sent) ? isTold(answer, sent) : isWhole(answer, sent, duplicates)
+}
+
+function isUnder({ headers }: StoredAnswer, { lines }: Sent): boolean {
+  return linesOf(headers) === lines
+}
+
+/** What is not kept is given to whoever it was made for, and to those who have waited for that at its node. */
+function isWhole(answer: Withheld, sent: Replied, duplicates: Duplicates): boolean {
+  if (sent.isReplay && duplicates === 'reject') return false
+  return answer.status === sent.status && answer.bytes === sent.body.length && isUnder(answer, sent)
+}
+
+/** Whoever asks later is told how it was answered, and where to look for what it made. */
+function isTold({ status, headers }: Withheld, { body, lines }: Sent): boolean {
+  const isSaid = body.includes(status === 0 ? 'what it answered cannot be' : `was answered with ${status},`)
+  const places = headers.filter(([name]) => name === 'location')
+  const isPlaced = places.every(([name, value]) => lines.includes(`${name}: ${value}\n`))
+  return isSaid && isPlaced && lines.includes('location: ') === places.length > 0
 }
 
 /**
@@ -63,7 +88,7 @@ export function judgeMinted({ claims }: Task, { tenant, key, isKeyless }: Order,
  * duplicates wait, one that waits for another at its node is told that this one is under way when its own time is over, whatever
  * is stored by then. It was heard after the first `earlier` of them.
  */
-export function judgeHeard(told: Told, heard: readonly Told[], earlier: number, duplicates: 'reject' | 'wait'): void {
+export function judgeHeard(told: Told, heard: readonly Told[], earlier: number, duplicates: Duplicates): void {
   const { reply, order } = told
   if (reply === 'lost') return
   const name = `${order.tenant}/${order.key}`
@@ -71,12 +96,13 @@ export function judgeHeard(told: Told, heard: readonly Told[], earlier: number, 
     const before = heard[index]
     if (before === undefined || before.reply === 'lost') continue
     const first = before.reply
-    if (!isAnswer(first) || !isSameKey(before, told)) continue
+    if (!isForGood(first) || !isSameKey(before, told)) continue
     const isAfter = index < told.sentAfter
-    if (isAfter && isAnswer(reply))
+    if (isAfter && isForGood(reply))
       demand(reply.epoch >= first.epoch, () => `${name} got an answer from before the last one`)
     if (reply.epoch !== first.epoch) continue
-    if (isAnswer(reply)) demand(isSame(first, reply), () => `${name} got two different answers${instead(reply, first)}`)
+    if (isForGood(reply))
+      demand(isAsGood(first, reply), () => `${name} got two different answers${instead(reply, first)}`)
     else if (isAfter && !isOther(before, told)) {
       const isContradicted = reply.status === 422 || (reply.status === 409 && duplicates === 'reject')
       demand(!isContradicted, () => `${name} had an answer, and then a ${reply.status}`)
@@ -111,6 +137,16 @@ type Request = Pick<Told, 'program' | 'order'>
 /** Of two under one key. */
 function isOther(one: Request, other: Request): boolean {
   return one.order.amount !== other.order.amount || one.program !== other.program
+}
+
+/** What is not kept is given once, and after that everybody is told the same of it. */
+function isAsGood(one: Sent, other: Sent): boolean {
+  return isWithheld(one) === isWithheld(other) ? isSame(one, other) || isMakers(one) || isMakers(other) : true
+}
+
+/** Whoever made what nobody can write down says so in other words than those who ask later. */
+function isMakers(sent: Sent): boolean {
+  return isWithheld(sent) && sent.body.includes('The handler ran once')
 }
 
 function isSame(one: Sent, other: Sent): boolean {

@@ -30,8 +30,8 @@ export function judgeEnd(program: Program, record: StoredRecord, { ledger, hasRo
   const times = (service: string) => timesOf(ledger, service, subject)
   const isDenied = ledger.some((act) => act.subject === subject && act.isDenied === true)
   // Of what nobody knows nothing is demanded, nor of what nobody remembers.
-  if (record.answer?.kind !== 'kept' || record.answer.status !== 201 || isLeftOver(subject)) return
-  const hasFee = saysFee(record.answer.body)
+  if (statusOf(record) !== 201 || isLeftOver(subject)) return
+  const hasFee = record.answer?.kind === 'kept' && saysFee(record.answer.body)
   for (const service of hasFee ? [...acts, services.fee.name] : acts) {
     const count = times(service)
     demand(
@@ -42,6 +42,11 @@ export function judgeEnd(program: Program, record: StoredRecord, { ledger, hasRo
   if (hasFee) judgeSecond(subject, ledger)
   for (const table of rows)
     demand(hasRow(table, subject), () => `${subject} was answered, and its row of ${table} is missing`)
+}
+
+/** What nobody can write down is said by handlers that have done all that they have to. */
+function statusOf({ answer }: StoredRecord): number | undefined {
+  return answer?.status === 0 ? 201 : answer?.status
 }
 
 function judgeSecond(subject: string, ledger: readonly Act[]): void {
@@ -101,12 +106,13 @@ export function judgeHappened(
   const { acts, rows } = results[record.operation as Program]
   const isOwn = acts.includes(what) || rows.includes(what) || (what === 'fee' && acts.includes('charge'))
   demand(isOwn, () => `there is a ${what} for ${subject}, which is none of the ${record.operation}`)
-  const isAnswered = record.answer?.kind === 'kept' && mayStand(what, record.answer.status)
+  const status = statusOf(record)
+  const isAnswered = status !== undefined && mayStand(what, status)
   demand(isAnswered, () => `there is a ${what} for ${subject}, which is ${stateOf(record)}`)
 }
 
 function stateOf({ state, answer }: StoredRecord): string {
-  return answer?.kind === 'kept' ? `answered with ${answer.status}` : state
+  return answer === undefined ? state : `answered with ${answer.status}`
 }
 
 /** Whether nobody needs to come back to it: it has come to its end, or to the operator's queue, which is all that is unknown. */

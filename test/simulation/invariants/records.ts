@@ -1,5 +1,6 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
 import { operations, promised } from '../application.js'
+import { linesOf } from '../client.js'
 import type { SimulatedDatabase } from '../database/database.js'
 import { demand } from '../violation.js'
 import { type Change, rowChanges } from './row-changes.js'
@@ -134,8 +135,10 @@ function judgeAnswer(before: StoredRecord, after: StoredRecord, name: string): v
 }
 
 function sameAnswer({ answer: one }: StoredRecord, { answer: other }: StoredRecord): boolean {
-  if (one?.kind !== 'kept' || other?.kind !== 'kept') return one?.kind === other?.kind
-  return one.status === other.status && Buffer.compare(one.body, other.body) === 0
+  if (one?.kind === 'kept' && other?.kind === 'kept')
+    return one.status === other.status && Buffer.compare(one.body, other.body) === 0
+  if (one?.kind !== 'withheld' || other?.kind !== 'withheld') return one === other
+  return one.status === other.status && one.bytes === other.bytes && linesOf(one.headers) === linesOf(other.headers)
 }
 
 /** Nobody takes a claim away from a holder that lives, and nobody runs again what may not run again. */

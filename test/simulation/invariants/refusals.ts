@@ -11,6 +11,14 @@ const harmless: ReadonlySet<string> = new Set([
   'idempotency_key_reused_with_different_payload',
   'idempotency_key_in_progress',
   'idempotency_key_expired',
+  'answer_withheld',
+])
+
+/** Who has run may be told these, too. */
+const alsoHavingRun: ReadonlySet<string> = new Set([
+  'idempotency_key_in_progress',
+  'outcome_unknown',
+  'answer_withheld',
 ])
 
 /** What is known of a change beside it. */
@@ -106,7 +114,7 @@ function judgeMet({ task: { met, claims }, name, record, now }: Refusal, code: s
 }
 
 /**
- * A rejected request changes nothing. One that ran, and is told that it runs still or that nobody knows, was not rejected: who is
+ * A rejected request changes nothing. One that ran, and is told that it runs still, that nobody knows or that its answer cannot be kept, was not rejected: who is
  * neither harmed nor stopped for so long that his lease is over has done something by then.
  */
 export function judgeRefusal(refusal: Refusal): void {
@@ -115,7 +123,7 @@ export function judgeRefusal(refusal: Refusal): void {
   if (status < 400 || status >= 500) return
   const { code } = JSON.parse(body) as { readonly code?: string }
   if (code === undefined) return
-  const hasRun = task.claims > 0 && (code === 'idempotency_key_in_progress' || code === 'outcome_unknown')
+  const hasRun = task.claims > 0 && alsoHavingRun.has(code)
   if (hasRun) {
     // Beside the key that it took: a question to a provider, or a row.
     const hasDone = task.asks > 0 || task.writes > 1

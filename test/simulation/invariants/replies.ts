@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Order } from '../application.js'
-import { isAnswer, type Replied } from '../client.js'
+import { isAnswer, isForGood, isWithheld, type Replied } from '../client.js'
 import type { Task } from '../world/task.js'
 import { holds, judgeMinted, judgeSent } from './answers.js'
 import { type Judged, recordOf } from './judged.js'
@@ -17,7 +17,7 @@ export interface Sending {
 
 /** Judges what is sent by what is stored by then, and tells of the record that it is about. */
 export function repliesJudged(
-  { world, database, work, reached }: Judged,
+  { world, database, work, duplicates, reached }: Judged,
   { overtaken, found, away }: Memory,
 ): (sending: Sending) => StoredRecord | undefined {
   /**
@@ -27,7 +27,8 @@ export function repliesJudged(
    */
   function recordBehind({ task, order, sent }: Sending): StoredRecord | undefined {
     const earlier = overtaken.find(
-      ({ record, at }) => isNamed(record, order) && holds(record, sent) && (!sent.isReplay || at >= task.begunAfter),
+      ({ record, at }) =>
+        isNamed(record, order) && holds(record, sent, duplicates) && (!sent.isReplay || at >= task.begunAfter),
     )
     return earlier?.record ?? recordOf(database, order)
   }
@@ -45,8 +46,9 @@ export function repliesJudged(
     if (away.told(task, sent, name, (claimId) => found.has(claimId))) reached()?.note('a request that was sent away')
     if (work === 'own') judgeMinted(task, order, sent)
     if (sent.status >= 500 && isAnswer(sent)) reached()?.note('a failure that is an answer')
-    if (isAnswer(sent)) judgeSent(order, sent, record)
-    else if (work === 'own')
+    if (isWithheld(sent) && task.claims === 0) reached()?.note('a retry of what was not kept')
+    if (isForGood(sent)) judgeSent(order, sent, record, duplicates)
+    if (work === 'own' && !isAnswer(sent))
       judgeRefusal({ task, sent, name, record, now: world.now(), isUnharmed: world.isUnharmed && world.isTimely })
     return record
   }
