@@ -26,7 +26,6 @@ const exceptions: Readonly<Record<string, string>> = {
   'database/database.ts: [of]': 'ids are counted',
   'database/shared-statements.ts: [kind]': 'statements that are under way are counted',
   'world/faults.ts: [kind]': 'what may still go wrong is counted',
-  'world/faults.ts: [kind as keyof Budget]': 'from some point on nothing goes wrong',
 }
 
 /** What its database asks of a record or an effect all the same, as it stands in the source. */

@@ -84,6 +84,19 @@ export const requests: readonly Case[] = [
     reaches: ['a statement for several requests', 'a replay'],
   },
   {
+    name: 'a request, another one under its key, and one under another key, in group commits',
+    scenario: {
+      requests: [
+        request('plain'),
+        { ...request('plain'), order: { ...order, amount: 2 } },
+        { ...request('plain'), order: { ...order, key: 'k2', amount: 2 } },
+      ],
+      lanes: 1,
+      faults: {},
+    },
+    reaches: ['a statement for several requests'],
+  },
+  {
     name: 'a request that waits for a lane for too long, since its process is stopped, in group commits',
     scenario: {
       requests: [request('plain'), { ...request('plain'), order: { ...order, key: 'k2' } }],

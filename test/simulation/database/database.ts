@@ -5,6 +5,7 @@ import type { ReceivedEvent } from '../../../src/engine/inbox-store.js'
 import type { MarkedCall } from '../../../src/engine/marked-call.js'
 import type { SaidTestimony } from '../../../src/engine/reaped-testimony.js'
 import type { Claim, RecordName, StoredRecord } from '../../../src/engine/record.js'
+import type { Reservation } from '../../../src/engine/verdict.js'
 import { canonical } from './canonical.js'
 import type { Table } from './cells.js'
 import { allSeen } from './table.js'
@@ -48,9 +49,10 @@ export interface Tables {
   readonly orderLocks: Table<string, never>
 }
 
-/** A write of a claim holder, and the row as it was; or that he was not let complete it. */
+/** A write of a claim holder, and the row as it was; one of who asks for a key; or that a holder was not let complete it. */
 export type FencedWrite =
   | { readonly of: 'record'; readonly claim: Claim; readonly before: StoredRecord | undefined }
+  | { readonly of: 'reservation'; readonly reservation: Reservation; readonly before: StoredRecord | undefined }
   | { readonly of: 'refusal'; readonly claim: Claim; readonly before: StoredRecord | undefined }
   | { readonly of: 'effect'; readonly claim: EffectClaim; readonly before: StoredEffect | undefined }
 

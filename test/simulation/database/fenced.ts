@@ -1,19 +1,28 @@
 import type { EffectClaim } from '../../../src/engine/effect-store.js'
 import type { Claim, RecordName } from '../../../src/engine/record.js'
+import type { Reservation } from '../../../src/engine/verdict.js'
 import { addressOf } from './database.js'
 import type { Line } from './line.js'
 import { type By, seen } from './table.js'
 import type { Deed } from './update.js'
 
 /** The same, and if anything is written, it is written down under which claim. */
-export function fencedOn<T>({ database }: Line, name: RecordName | Claim, by: By, deed: Deed<T>): Deed<T> {
-  if (!('fence' in name)) return deed
+export function fencedOn<T>(
+  { database }: Line,
+  name: RecordName | Reservation | Claim,
+  by: By,
+  deed: Deed<T>,
+): Deed<T> {
+  const asked = 'onNew' in name ? ({ of: 'reservation', reservation: name } as const) : undefined
+  const held = 'fence' in name ? ({ of: 'record', claim: name } as const) : undefined
+  const writer = asked ?? held
+  if (writer === undefined) return deed
   return {
     waitsFor: deed.waitsFor,
     run() {
       const before = seen(database.tables.records, addressOf(name), by)?.record
       const written = deed.run()
-      if (written) database.fencedWrites.push({ of: 'record', claim: name, before })
+      if (written) database.fencedWrites.push({ ...writer, before })
       return written
     },
   }

@@ -2,7 +2,6 @@ import type { StoredAnswer, StoredRecord } from '../../../src/engine/record.js'
 import { madeBy, type Order } from '../application.js'
 import { isForGood, isWithheld, linesOf, type Replied, type Sent, type Told, textOf } from '../client.js'
 import { demand } from '../violation.js'
-import type { Task } from '../world/task.js'
 import type { Judged } from './judged.js'
 
 type Duplicates = Judged['duplicates']
@@ -76,9 +75,9 @@ function isTold({ status, headers }: Withheld, { body, lines }: Sent): boolean {
  * A key that was minted is nobody else's. Who took it may still be told what is stored: it was stopped for so long that a
  * worker finished its work.
  */
-export function judgeMinted({ claims }: Task, { tenant, key, isKeyless }: Order, { status, isReplay }: Replied): void {
+export function judgeMinted({ tenant, key, isKeyless }: Order, { status, isReplay }: Replied, isTaken: boolean): void {
   if (!isKeyless) return
-  const isOwn = status !== 422 && (!isReplay || claims > 0)
+  const isOwn = status !== 422 && (!isReplay || isTaken)
   demand(isOwn, () => `${tenant}/${key} met a request that it is not`)
 }
 

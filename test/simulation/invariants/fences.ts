@@ -11,6 +11,8 @@ export function judgeFence(write: FencedWrite): void {
     demand(before?.fence === claim.fence, () => `a stale claim (${claim.fence}) changed effect ${claim.id}`)
     return
   }
+  // Who asks for a key has no fence yet.
+  if (write.of === 'reservation') return
   const { claim, before } = write
   const isLast =
     before?.fence === claim.fence && before.claimId === claim.claimId && before.generation === claim.generation

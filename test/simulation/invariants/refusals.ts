@@ -21,6 +21,30 @@ const alsoHavingRun: ReadonlySet<string> = new Set([
   'answer_withheld',
 ])
 
+/** What a client may be told that is no answer, where the fault is not on this side. */
+const refusals: ReadonlyMap<string, number> = new Map([
+  ['idempotency_key_missing', 400],
+  ['idempotency_key_malformed', 400],
+  ['idempotency_key_reused_with_different_payload', 422],
+  ['idempotency_key_in_progress', 409],
+  ['idempotency_key_expired', 410],
+  ['outcome_unknown', 409],
+  ['answer_withheld', 409],
+  ['waiting_room_full', 429],
+])
+
+/** Why it is no answer; `undefined` where something failed that has no code. Nobody is refused in a way that is not judged. */
+export function codeOf({ status, body }: Sent, name: string): string | undefined {
+  if (status !== 503 && status >= 500) return undefined
+  const { code } = JSON.parse(body) as { readonly code?: string }
+  if (status < 500)
+    demand(
+      code !== undefined && refusals.get(code) === status,
+      () => `${name} was refused with ${status} ${code}, which is not told here`,
+    )
+  return code
+}
+
 /** What is known of a change beside it. */
 interface Circumstances {
   readonly now: number
@@ -87,7 +111,7 @@ function isInForce({ state, hasEffects, expiresAt = Number.POSITIVE_INFINITY }: 
 /** What is sent, and what it is about. */
 interface Refusal {
   readonly task: Task
-  readonly sent: Sent
+  readonly code: string
   readonly name: string
   readonly record: StoredRecord | undefined
   readonly now: number
@@ -96,7 +120,7 @@ interface Refusal {
 }
 
 /** Whoever has not run is told what he has met, and nothing else; of what stands there a node may know without looking. */
-function judgeMet({ task: { met, claims }, name, record, now }: Refusal, code: string): void {
+function judgeMet({ task: { met, claims }, code, name, record, now }: Refusal): void {
   if (claims > 0) return
   switch (code) {
     case 'idempotency_key_in_progress':
@@ -118,11 +142,7 @@ function judgeMet({ task: { met, claims }, name, record, now }: Refusal, code: s
  * neither harmed nor stopped for so long that his lease is over has done something by then.
  */
 export function judgeRefusal(refusal: Refusal): void {
-  const { task, sent, name, isUnharmed } = refusal
-  const { status, body } = sent
-  if (status < 400 || status >= 500) return
-  const { code } = JSON.parse(body) as { readonly code?: string }
-  if (code === undefined) return
+  const { task, code, name, isUnharmed } = refusal
   const hasRun = task.claims > 0 && alsoHavingRun.has(code)
   if (hasRun) {
     // Beside the key that it took: a question to a provider, or a row.
@@ -134,7 +154,7 @@ export function judgeRefusal(refusal: Refusal): void {
   judgeRefused(task, name)
   if (code === 'outcome_unknown')
     demand(task.strayChanges === 0, () => `${name} was refused with ${code}, and changed a record`)
-  judgeMet(refusal, code)
+  judgeMet(refusal)
 }
 
 /** Also later, in the background, it changes nothing. */

@@ -6,7 +6,7 @@ import { holds, judgeMinted, judgeSent } from './answers.js'
 import { type Judged, recordOf } from './judged.js'
 import type { Memory } from './memory.js'
 import { judgeMalformed } from './misspelt.js'
-import { judgeRefusal } from './refusals.js'
+import { codeOf, judgeRefusal } from './refusals.js'
 
 /** What a node begins to send. */
 export interface Sending {
@@ -33,6 +33,16 @@ export function repliesJudged(
     return earlier?.record ?? recordOf(database, order)
   }
 
+  /** No answer: a refusal, or that something failed. */
+  function judgeOther({ task, sent }: Sending, name: string, record: StoredRecord | undefined): void {
+    const code = codeOf(sent, name)
+    if (code === undefined) return
+    if (away.told(task, code, name, (claimId) => found.has(claimId))) reached()?.note('a request that was sent away')
+    if (work === 'shared' || sent.status >= 500) return
+    const isUnharmed = world.isUnharmed && world.isTimely
+    judgeRefusal({ task, code, name, record, now: world.now(), isUnharmed })
+  }
+
   return (sending) => {
     const { task, order, sent } = sending
     const name = `${order.tenant}/${order.key}`
@@ -43,13 +53,11 @@ export function repliesJudged(
       return record
     }
     if (sent.isReplay) reached()?.note('a replay')
-    if (away.told(task, sent, name, (claimId) => found.has(claimId))) reached()?.note('a request that was sent away')
-    if (work === 'own') judgeMinted(task, order, sent)
+    judgeMinted(order, sent, work === 'own' ? task.claims > 0 : record !== undefined)
     if (sent.status >= 500 && isAnswer(sent)) reached()?.note('a failure that is an answer')
     if (isWithheld(sent) && task.claims === 0) reached()?.note('a retry of what was not kept')
     if (isForGood(sent)) judgeSent(order, sent, record, duplicates)
-    if (work === 'own' && !isAnswer(sent))
-      judgeRefusal({ task, sent, name, record, now: world.now(), isUnharmed: world.isUnharmed && world.isTimely })
+    if (!isAnswer(sent)) judgeOther(sending, name, record)
     return record
   }
 }

@@ -6,6 +6,7 @@ import { judgeDoubt, judgeSwept } from './doubts.js'
 import { isNotLanded, judgeEffect } from './effects.js'
 import { judgeResolved, noteLanded } from './evidence.js'
 import { judgeFence } from './fences.js'
+import { judgeHolder } from './holders.js'
 import type { Judged } from './judged.js'
 import type { Memory } from './memory.js'
 import { isOvertaken, judgeChange, nameOf, type RecordChange, recordChanges } from './records.js'
@@ -14,7 +15,10 @@ import { rowChanges } from './row-changes.js'
 import { judgeEvent, judgeWork } from './webhooks.js'
 
 /** Judges what was written since it looked last, and puts it down to whose task that was. */
-export function rowsJudged({ world, database, provider, reached, atAnyTime }: Judged, memory: Memory): () => void {
+export function rowsJudged(
+  { world, database, provider, work, reached, atAnyTime }: Judged,
+  memory: Memory,
+): () => void {
   const { away, found, kept, landed, lives, notLanded, overtaken } = memory
   const takeRecords = recordChanges(database, () => world.now())
   const takeEffects = rowChanges(database.tables.effects)
@@ -23,17 +27,28 @@ export function rowsJudged({ world, database, provider, reached, atAnyTime }: Ju
   let looked = 0
 
   function ofRecord(change: RecordChange): void {
+    const { fencedWrites } = database
+    const isHolders = () => fencedWrites.some((write) => write.of === 'record' && write.before === change.before)
+    // Whoever hears nothing asks again for what he holds.
+    const isAskedAgain = () =>
+      fencedWrites.some(
+        (write) =>
+          write.of === 'reservation' &&
+          write.before === change.before &&
+          write.reservation.claimId === change.before?.claimId,
+      )
     judgeChange(change, {
       now: change.at,
       keptSince: () => kept.since(nameOf(change)),
       openEffects: () => openEffects(change.before),
-      isHolders: () => database.fencedWrites.some((write) => write.of === 'record' && write.before === change.before),
+      isHolders,
     })
+    if (work === 'shared') judgeHolder(change, () => isHolders() || isAskedAgain())
     if (world.isTimely) judgeDoubt(change, provider.asks)
     judgeSwept(change)
     judgeBounds(change)
     // A duplicate that waits asks several times: what is on its way since the first cannot be called back, only given back.
-    if (!world.isAdrift) away.judge(change)
+    away.judge(change, world.isAdrift)
     reached()?.record(change)
     atAnyTime.givenUp(change)
     lives.note(change)

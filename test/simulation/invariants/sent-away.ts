@@ -1,4 +1,3 @@
-import type { Sent } from '../client.js'
 import { violated } from '../violation.js'
 import type { Task } from '../world/task.js'
 import type { RecordChange } from './records.js'
@@ -6,30 +5,61 @@ import type { RecordChange } from './records.js'
 /** Whoever is told one of these before he has a key is told that nothing happened. */
 const nothingHappened: ReadonlySet<string> = new Set(['store_busy', 'waiting_room_full'])
 
-/** Requests that were sent away: what they asked for does not happen then, nor later, whoever shares their statements. */
+/**
+ * The same, since somebody else's request is under way, nobody knows what came of it, or what it was answered could not be kept.
+ * A holder may be told so, too.
+ */
+const metAnother: ReadonlySet<string> = new Set(['idempotency_key_in_progress', 'outcome_unknown', 'answer_withheld'])
+
+/** Whoever is told one of these cannot have taken a key. */
+const notTaken: ReadonlySet<string> = new Set([
+  'idempotency_key_missing',
+  'idempotency_key_malformed',
+  'idempotency_key_reused_with_different_payload',
+  'idempotency_key_expired',
+])
+
+/**
+ * Requests that were refused without a key: what they asked for does not happen then, nor later, whoever shares their
+ * statements. A claim that was on its way when its line broke is nobody's doing.
+ */
 export interface SentAway {
   /** Whether this sends it away. `hasClaimed`: under this claim a key was taken before, so that the request has run. */
-  told(task: Task, sent: Sent, name: string, hasClaimed: (claimId: string) => boolean): boolean
-  judge(change: RecordChange): void
+  told(task: Task, code: string, name: string, hasClaimed: (claimId: string) => boolean): boolean
+  judge(change: RecordChange, isAdrift: boolean): void
   toJSON(): unknown
 }
 
 export function sentAway(): SentAway {
-  /** By their claims, whose they were. */
-  const names = new Map<string, string>()
+  /** By their claims, whose they were, and what these were told. */
+  const away = new Map<string, { readonly name: string; readonly code: string }>()
+  /** Claims that were given while somebody waited for them. */
+  const given = new Set<string>()
+
+  function judgeTaken(claimId: string): void {
+    const told = away.get(claimId)
+    if (told === undefined) return
+    const { name, code } = told
+    if (nothingHappened.has(code))
+      violated(`${name} was told that nothing happened, and its key was taken for it later`)
+    violated(`${name} was refused with ${code}, and its key was taken for it`)
+  }
+
   return {
-    toJSON: () => [...names],
-    told({ firstId: claimId }, { status, body }, name, hasClaimed) {
-      if (claimId === undefined || (status !== 503 && status !== 429) || hasClaimed(claimId)) return false
-      const { code = '' } = JSON.parse(body) as { readonly code?: string }
-      if (!nothingHappened.has(code)) return false
-      names.set(claimId, name)
-      return true
+    toJSON: () => [[...away], [...given].sort()],
+    told({ firstId: claimId }, code, name, hasClaimed) {
+      if (claimId === undefined) return false
+      const isAway = nothingHappened.has(code)
+      if ((isAway || metAnother.has(code)) && hasClaimed(claimId)) return false
+      if (!isAway && !metAnother.has(code) && !notTaken.has(code)) return false
+      away.set(claimId, { name, code })
+      if (given.has(claimId)) judgeTaken(claimId)
+      return isAway
     },
-    judge({ before, after }) {
-      if (names.size === 0 || after === undefined || after.claimId === before?.claimId) return
-      const name = names.get(after.claimId)
-      if (name !== undefined) violated(`${name} was told that nothing happened, and its key was taken for it later`)
+    judge({ before, after }, isAdrift) {
+      if (isAdrift || after === undefined || after.claimId === before?.claimId) return
+      given.add(after.claimId)
+      if (away.size > 0) judgeTaken(after.claimId)
     },
   }
 }

@@ -127,7 +127,7 @@ export const claimBugs = [
       from: "if (leaseLeftMs > 0) return { verdict: { kind: 'in_progress', leaseLeftMs } }",
       to: "if (leaseLeftMs > 0) return { verdict: { kind: 'in_progress', leaseLeftMs }, next: leased(current, reservation.leaseMs, now) }",
     },
-    caughtBy: { seeds: 3_000 },
+    caughtBy: { case: 'two requests, one crash, one ambiguous commit' },
     says: /was refused with idempotency_key_in_progress, and changed \d+ rows/,
   },
   {

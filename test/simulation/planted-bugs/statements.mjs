@@ -68,4 +68,34 @@ export const statementBugs = [
     caughtBy: { case: 'a request as one transaction that answers with 503 against its retry, one ambiguous commit' },
     says: /k1 ended in 503/,
   },
+  {
+    bug: 'of two requests that share a statement each is told what came of the other one',
+    patch: {
+      file: 'src/stores/postgres/batching-table.ts',
+      from: 'const result = results[place]\n',
+      to: 'const result = results[firsts.length - 1 - place]\n',
+    },
+    caughtBy: { case: 'a request, another one under its key, and one under another key, in group commits' },
+    says: /k2 was refused with idempotency_key_reused_with_different_payload, and its key was taken for it/,
+  },
+  {
+    bug: 'a request that does not fit renews the lease of the one that does, where they share statements',
+    patch: {
+      file: 'src/engine/transitions.ts',
+      from: '  if (comparison !== undefined) return { verdict: comparison }\n  if (isOwn',
+      to: "  if (comparison !== undefined) return { verdict: comparison, ...(current.state === 'in_progress' && { next: leased(current, reservation.leaseMs, now) }) }\n  if (isOwn",
+    },
+    caughtBy: { case: 'a request, another one under its key, and one under another key, in group commits' },
+    says: /k1 was changed while it was under way, and not by its holder/,
+  },
+  {
+    bug: 'whoever sends another request under a key is told that he may not see its answer',
+    patch: {
+      file: 'src/engine/executing.ts',
+      from: "new HapaxError('idempotency_key_reused_with_different_payload', message)",
+      to: "new HapaxError('replay_forbidden', message)",
+    },
+    caughtBy: { case: 'a request, another one under its key, and one under another key, in group commits' },
+    says: /was refused with 403 replay_forbidden, which is not told here/,
+  },
 ]
