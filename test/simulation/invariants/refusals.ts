@@ -138,8 +138,8 @@ function judgeMet({ task: { met, claims }, code, name, record, now }: Refusal): 
 }
 
 /**
- * A rejected request changes nothing. One that ran, and is told that it runs still, that nobody knows or that its answer cannot be kept, was not rejected: who is
- * neither harmed nor stopped for so long that his lease is over has done something by then.
+ * A rejected request changes nothing. One that ran, and is told that it runs still, that nobody knows or that its answer cannot be
+ * kept, was not rejected: who is neither harmed nor stopped for so long that his lease is over has done something by then.
  */
 export function judgeRefusal(refusal: Refusal): void {
   const { task, code, name, isUnharmed } = refusal
