@@ -1,6 +1,6 @@
 import type { Program, Unkept } from '../application.js'
 import type { Mood } from '../moods.js'
-import { type Case, order, pass, request, soon } from './case.js'
+import { type Case, hour, order, pass, request, soon } from './case.js'
 
 const notKept = (program: Program, how: Unkept, node = 0) => ({
   ...request(program, node),
@@ -32,6 +32,14 @@ export const unkept: readonly Case[] = [
     name: 'a phased operation whose answer is too long to be kept, and its retry, one ambiguous commit',
     scenario: { requests: [notKept('rides', 'too long'), notKept('rides', 'too long', 1)], faults: { breaks: 1 } },
     reaches: ['an answer that was too long to be kept', 'a retry of what was not kept'],
+  },
+  {
+    name: 'a key that is used anew by a request whose answer is as long as the last one, which was not kept, one of them stopped',
+    scenario: {
+      requests: [notKept('plain', 'too long'), { ...notKept('plain', 'too long', 1), afterMs: 25 * hour }],
+      faults: { freezes: 1 },
+    },
+    reaches: ['an answer that was too long to be kept', 'a key that was used anew'],
   },
   {
     name: 'two requests whose answer nobody can write down, one crash, one ambiguous commit',

@@ -46,11 +46,13 @@ function judgeWhose(order: Order, { status, body }: Sent, name: string): void {
 }
 
 /** Whether this is the answer that the record holds, or says of it what the record does. */
-export function holds({ answer }: StoredRecord, sent: Replied, duplicates: Duplicates): boolean {
+export function holds({ answer, key, generation }: StoredRecord, sent: Replied, duplicates: Duplicates): boolean {
   if (answer === undefined) return false
   if (answer.kind === 'kept')
     return answer.status === sent.status && textOf(answer.body) === sent.body && isUnder(answer, sent)
-  return isWithheld(sent) ? isTold(answer, sent) : isWhole(answer, sent, duplicates)
+  if (isWithheld(sent)) return isTold(answer, sent)
+  // One of an earlier generation may be as long: each names what it has made.
+  return isWhole(answer, sent, duplicates) && sent.body.includes(`/${key}#${generation}`)
 }
 
 function isUnder({ headers }: StoredAnswer, { lines }: Sent): boolean {

@@ -26,11 +26,14 @@ export function repliesJudged(
    * buried before he sent it.
    */
   function recordBehind({ task, order, sent }: Sending): StoredRecord | undefined {
-    const earlier = overtaken.find(
+    const current = recordOf(database, order)
+    // Of what was not kept the same is said in every generation.
+    if (isWithheld(sent) && current !== undefined && holds(current, sent, duplicates)) return current
+    const earlier = overtaken.findLast(
       ({ record, at }) =>
         isNamed(record, order) && holds(record, sent, duplicates) && (!sent.isReplay || at >= task.begunAfter),
     )
-    return earlier?.record ?? recordOf(database, order)
+    return earlier?.record ?? current
   }
 
   /** No answer: a refusal, or that something failed. */
