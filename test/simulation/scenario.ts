@@ -37,6 +37,8 @@ export interface Scenario {
   readonly operatorsAt?: number
   /** Time that passes at some point: a retention, say. */
   readonly pauses?: readonly number[]
+  /** When it passes at the earliest. */
+  readonly pausesAfterMs?: number
   /**
    * How many statements of one kind are under way at once where each node sends them in groups. The product has two; where there
    * is one, few requests are enough for some of them to wait for each other.

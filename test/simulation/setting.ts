@@ -23,7 +23,7 @@ export function settingOf(scenario: Scenario): readonly string[] {
     ...(lanes === undefined ? [] : [`statements in groups, over ${lanes === 1 ? 'one lane' : `${lanes} lanes`}`]),
     ...(concurrency === 'wait' ? ['a duplicate waits for the first of its node'] : []),
     ...(scenario.onFailure === undefined ? [] : [`a failure is one to ${scenario.onFailure}`]),
-    ...pauses.map((ms) => `${ms / 1_000} s pass at some time`),
+    ...pauses.map((ms) => `${ms / 1_000} s pass at some time${from(scenario.pausesAfterMs)}`),
   ]
   return [
     ...requests.map(({ program, order, nodes, client, afterMs }, index) => {

@@ -129,7 +129,16 @@ interface Cast {
 
 /** Puts on the agenda all that is known from the start. */
 function everythingIn(scenario: Scenario, { world, agenda, nodes, clients, looks }: Cast): void {
-  const { requests, passes = [], operators = 0, operatorsAfterMs, operatorsAt = 0, pauses = [], loops } = scenario
+  const {
+    requests,
+    passes = [],
+    operators = 0,
+    operatorsAfterMs,
+    operatorsAt = 0,
+    pauses = [],
+    pausesAfterMs,
+    loops,
+  } = scenario
   // Each sends at once, and what it sent arrives at some time.
   for (const [index, asking] of requests.entries()) {
     const name = `client ${asking.client ?? index + 1}`
@@ -145,7 +154,7 @@ function everythingIn(scenario: Scenario, { world, agenda, nodes, clients, looks
   if (loops !== undefined) world.clockOf(agenda.outside).after(loops.forMs, nothing)
   for (let count = 0; count < operators; count++)
     agenda.sometime('an operator looks', () => nodes.begins(operatorsAt, 'look', looks), operatorsAfterMs)
-  for (const ms of pauses) agenda.sometime(`${ms / 1_000} s pass`, () => world.pass(ms))
+  for (const ms of pauses) agenda.sometime(`${ms / 1_000} s pass`, () => world.pass(ms), pausesAfterMs)
   agenda.start()
 }
 

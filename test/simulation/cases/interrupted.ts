@@ -160,6 +160,20 @@ export const interrupted: readonly Case[] = [
     reaches: ['a key that was used anew'],
   },
   {
+    name: 'a holder that was stopped while an operator answered for it, and its key was used anew',
+    scenario: {
+      requests: [request('plain'), request('plain', 1, 50_000)],
+      passes: [pass('sweeper', late)],
+      operators: 1,
+      operatorsAfterMs: 45_000,
+      operatorsAt: 1,
+      pauses: [25 * hour],
+      pausesAfterMs: 50_000,
+      faults: { freezes: 1 },
+    },
+    reaches: ['a doubt that an operator ended', 'a key that was used anew'],
+  },
+  {
     name: 'a call against a holder that was stopped and goes on',
     scenario: { requests: [request('letters'), request('letters', 1, late)], faults: { freezes: 1 } },
     reaches: ['a doubt'],

@@ -15,6 +15,8 @@ export interface Memory {
   readonly landed: Map<string, number>
   /** What each claim found, by its id. */
   readonly found: Map<string, StoredRecord | undefined>
+  /** Of each claim that was given while somebody waited for it, its generation. */
+  readonly given: Map<string, number>
   readonly lives: KeyLives
   readonly kept: Retention
   readonly away: SentAway
@@ -27,6 +29,7 @@ export function newMemory(): Memory {
     overtaken: [],
     landed: new Map(),
     found: new Map(),
+    given: new Map(),
     lives: keyLives(),
     kept: retention(),
     away: sentAway(),
@@ -34,8 +37,17 @@ export function newMemory(): Memory {
 }
 
 /** All that later judgements depend on, in short. What was asked for under a key is known from who asked. */
-export function digestOf({ notLanded, overtaken, landed, found, lives, kept, away }: Memory): readonly unknown[] {
+export function digestOf({
+  notLanded,
+  overtaken,
+  landed,
+  found,
+  given,
+  lives,
+  kept,
+  away,
+}: Memory): readonly unknown[] {
   const claims = [...found].map(([id, record]) => [id, record?.state, record?.fence])
   const gone = overtaken.map(({ record, at }) => [record.scope, record.key, record.generation, at])
-  return [[...notLanded], claims.sort(), gone, [...landed], kept, lives, away]
+  return [[...notLanded], claims.sort(), gone, [...landed], [...given].sort(), kept, lives, away]
 }

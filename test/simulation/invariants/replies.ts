@@ -1,6 +1,7 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Order } from '../application.js'
 import { isAnswer, isForGood, isWithheld, type Replied } from '../client.js'
+import { demand } from '../violation.js'
 import type { Task } from '../world/task.js'
 import { holds, judgeMinted, judgeSent } from './answers.js'
 import { type Judged, recordOf } from './judged.js'
@@ -18,7 +19,7 @@ export interface Sending {
 /** Judges what is sent by what is stored by then, and tells of the record that it is about. */
 export function repliesJudged(
   { world, database, work, duplicates, reached }: Judged,
-  { overtaken, found, away }: Memory,
+  { overtaken, found, given, away }: Memory,
 ): (sending: Sending) => StoredRecord | undefined {
   /**
    * What is sent is what is stored now, or was while the request was there: who made an answer himself, and was stopped until
@@ -36,11 +37,21 @@ export function repliesJudged(
     return earlier?.record ?? current
   }
 
+  /** Whoever ran is sent what came of that, and nothing that his key stands for since. */
+  function judgeGeneration({ task, order, sent }: Sending, name: string, record: StoredRecord | undefined): void {
+    const own = given.get(task.firstId ?? '')
+    if (own === undefined || own === record?.generation) return
+    const isOwn = overtaken.some(
+      ({ record: one }) => isNamed(one, order) && one.generation === own && holds(one, sent, duplicates),
+    )
+    demand(isOwn, () => `${name} ran in generation ${own}, and was sent the answer of generation ${record?.generation}`)
+  }
+
   /** No answer: a refusal, or that something failed. */
   function judgeOther({ task, sent }: Sending, name: string, record: StoredRecord | undefined): void {
     const code = codeOf(sent, name)
     if (code === undefined) return
-    if (away.told(task, code, name, (claimId) => found.has(claimId))) reached()?.note('a request that was sent away')
+    if (away.told(task, code, name, { found, given })) reached()?.note('a request that was sent away')
     if (work === 'shared' || sent.status >= 500) return
     const isUnharmed = world.isUnharmed && world.isTimely
     judgeRefusal({ task, code, name, record, now: world.now(), isUnharmed })
@@ -60,7 +71,8 @@ export function repliesJudged(
     if (sent.status >= 500 && isAnswer(sent)) reached()?.note('a failure that is an answer')
     if (isWithheld(sent) && task.claims === 0) reached()?.note('a retry of what was not kept')
     if (isForGood(sent)) judgeSent(order, sent, record, duplicates)
-    if (!isAnswer(sent)) judgeOther(sending, name, record)
+    if (isAnswer(sent)) judgeGeneration(sending, name, record)
+    else judgeOther(sending, name, record)
     return record
   }
 }

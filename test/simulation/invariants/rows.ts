@@ -19,7 +19,7 @@ export function rowsJudged(
   { world, database, provider, work, reached, atAnyTime }: Judged,
   memory: Memory,
 ): () => void {
-  const { away, found, kept, landed, lives, notLanded, overtaken } = memory
+  const { away, found, given, kept, landed, lives, notLanded, overtaken } = memory
   const takeRecords = recordChanges(database, () => world.now())
   const takeEffects = rowChanges(database.tables.effects)
   const takeEvents = rowChanges(database.tables.events)
@@ -48,7 +48,7 @@ export function rowsJudged(
     judgeSwept(change)
     judgeBounds(change)
     // A duplicate that waits asks several times: what is on its way since the first cannot be called back, only given back.
-    away.judge(change, world.isAdrift)
+    if (!world.isAdrift) ofOneWhoWaits(change)
     reached()?.record(change)
     atAnyTime.givenUp(change)
     lives.note(change)
@@ -56,6 +56,12 @@ export function rowsJudged(
     if (isOvertaken(change)) overtaken.push({ record: change.before, at: world.noted++ })
     const { task } = world
     if (task !== undefined) noteChange(task, change, { now: world.now(), isAdrift: world.isAdrift, found })
+  }
+
+  function ofOneWhoWaits(change: RecordChange): void {
+    const { before, after } = change
+    away.judge(change)
+    if (after !== undefined && after.claimId !== before?.claimId) given.set(after.claimId, after.generation)
   }
 
   function ofEffect(change: ReturnType<typeof takeEffects>[number]): void {

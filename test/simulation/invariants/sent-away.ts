@@ -24,17 +24,23 @@ const notTaken: ReadonlySet<string> = new Set([
  * statements. A claim that was on its way when its line broke is nobody's doing.
  */
 export interface SentAway {
-  /** Whether this sends it away. `hasClaimed`: under this claim a key was taken before, so that the request has run. */
-  told(task: Task, code: string, name: string, hasClaimed: (claimId: string) => boolean): boolean
-  judge(change: RecordChange, isAdrift: boolean): void
+  /** Whether this sends it away. */
+  told(task: Task, code: string, name: string, claims: Claims): boolean
+  /** Of a change that somebody waits for. */
+  judge(change: RecordChange): void
   toJSON(): unknown
+}
+
+interface Claims {
+  /** By their ids, what was found by those under which a key was taken: the request has run, or its line was broken. */
+  readonly found: ReadonlyMap<string, unknown>
+  /** Those of whom somebody waited for it. */
+  readonly given: ReadonlyMap<string, number>
 }
 
 export function sentAway(): SentAway {
   /** By their claims, whose they were, and what these were told. */
   const away = new Map<string, { readonly name: string; readonly code: string }>()
-  /** Claims that were given while somebody waited for them. */
-  const given = new Set<string>()
 
   function judgeTaken(claimId: string): void {
     const told = away.get(claimId)
@@ -46,20 +52,18 @@ export function sentAway(): SentAway {
   }
 
   return {
-    toJSON: () => [[...away], [...given].sort()],
-    told({ firstId: claimId }, code, name, hasClaimed) {
+    toJSON: () => [...away],
+    told({ firstId: claimId }, code, name, { found, given }) {
       if (claimId === undefined) return false
       const isAway = nothingHappened.has(code)
-      if ((isAway || metAnother.has(code)) && hasClaimed(claimId)) return false
+      if ((isAway || metAnother.has(code)) && found.has(claimId)) return false
       if (!isAway && !metAnother.has(code) && !notTaken.has(code)) return false
       away.set(claimId, { name, code })
       if (given.has(claimId)) judgeTaken(claimId)
       return isAway
     },
-    judge({ before, after }, isAdrift) {
-      if (isAdrift || after === undefined || after.claimId === before?.claimId) return
-      given.add(after.claimId)
-      if (away.size > 0) judgeTaken(after.claimId)
+    judge({ before, after }) {
+      if (away.size > 0 && after !== undefined && after.claimId !== before?.claimId) judgeTaken(after.claimId)
     },
   }
 }

@@ -246,4 +246,14 @@ export const answerBugs = [
     caughtBy: { seeds: 6_000 },
     says: /nothing is under way, and client .* never hears what came of it/,
   },
+  {
+    bug: 'who was slow is given the answer of a later generation',
+    patch: {
+      file: 'src/engine/finishing.ts',
+      from: "if (record?.generation !== claim.generation || record.state !== 'completed') return undefined",
+      to: "if (record?.state !== 'completed') return undefined",
+    },
+    caughtBy: { case: 'a holder that was stopped while an operator answered for it, and its key was used anew' },
+    says: /acme\/k1 ran in generation 1, and was sent the answer of generation 2/,
+  },
 ]
