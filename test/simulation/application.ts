@@ -19,6 +19,8 @@ export interface Order {
   readonly isHushedUp?: true
   /** A ride with a fee, which is a call of its own, and with a second receipt. */
   readonly hasFee?: true
+  /** A letter whose handler needs nothing of what its call returns. */
+  readonly needsNoResult?: true
   /** At first its handler fails, when it has done all that it has to. */
   readonly fails?: Failure
   /** What is missing then is missing for good: it fails whenever it is asked. */
@@ -40,6 +42,9 @@ export type Failure = 'throws' | 'answers' | 'doubts'
 
 /** What a failure of an operation, or of what is one transaction, is, where it is not to be tried again. */
 export type OnFailure = 'store' | 'release'
+
+/** Who says of what landed only that it did, and not with what. */
+export type Curt = 'webhooks' | 'operators'
 
 /** For so long something is missing that these handlers need: who comes when a lease is over may come too early as well. */
 export const missingMs = 40_000

@@ -66,7 +66,9 @@ function acting({ process, provider }: ProgramContext, service: Service): Defini
 function shipping(around: ProgramContext): Definition {
   return {
     call: acting(around, services.shipment),
-    apply: (tx: SimulatedTx, _: unknown, { payload }: EffectAbout<Shipped>) => tx.insert('shipped', payload.subject),
+    // What follows from it needs what it gave: without that it is something else.
+    apply: (tx: SimulatedTx, given: unknown, { payload }: EffectAbout<Shipped>) =>
+      tx.insert(given === undefined ? 'unproven' : 'shipped', payload.subject),
     orderBy: ({ item }: Shipped) => item,
     timeout,
   }

@@ -1,4 +1,4 @@
-import type { Order } from './application.js'
+import { type Order, services, subjectOf } from './application.js'
 import { isForGood, type Replied } from './client.js'
 import { judgeAct } from './invariants/acts.js'
 import { type Afterwards, afterwards } from './invariants/afterwards.js'
@@ -57,6 +57,14 @@ export function invariants(judged: Judged): Invariants {
     }
   }
 
+  /** Whether anything follows from what this call or effect gives. */
+  function needsResult(key: string): boolean {
+    const asked = provider.asks.find((ask) => ask.key === key)
+    if (asked?.service === services.receipt) return false
+    const isWanted = requests.some(({ order }) => order.needsNoResult && asked?.subject === subjectOf(order, 1))
+    return asked?.service !== services.letter || !isWanted
+  }
+
   function judgeProvider(): void {
     for (const { one, earlier } of asks.next()) {
       judgeAsker(world.task, one)
@@ -105,7 +113,7 @@ export function invariants(judged: Judged): Invariants {
     acknowledged: (act) => meanwhile(() => judgeAcknowledged(database, act)),
     leftToPeople: (key) =>
       meanwhile(() => {
-        judgeLeft(key, database.testimonies())
+        judgeLeft(key, database.testimonies(), () => needsResult(key))
         judgeHeardOf(key, provider.toldLanded)
       }),
   }

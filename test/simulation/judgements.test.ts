@@ -30,8 +30,6 @@ const spokenFor: Readonly<Record<string, string>> = {
     'what is sent is what is stored, and that does not change: both are judged before it is heard',
   'got an answer from before the last one': 'what is sent is what is stored by then: that is judged before it is heard',
   'a request was refused with … , and asked for a': 'whoever asks a provider has written down before that he does',
-  'there is a … , which is none of the':
-    'whoever asks another route under a key is answered by that, which is judged first',
   'there is a record of … , which nobody has sent':
     'what is stored under another name is not where its answer is looked for when that is sent',
   'was abandoned although nothing is left of it': 'the reaper buries first what has left nothing behind',

@@ -5,7 +5,7 @@ import { type Inbox, inbox } from '../../src/inbox/inbox.js'
 import { defaults } from '../../src/kernel/limits.js'
 import type { Service } from '../../src/workers/service.js'
 import { type ServicesOptions, servicesOf, type WorkerName, workerNames } from '../../src/workers/services.js'
-import type { OnFailure, Order, Program } from './application.js'
+import type { Curt, OnFailure, Order, Program } from './application.js'
 import type { SimulatedDatabase } from './database/database.js'
 import { type SimulatedStore, simulatedStore } from './database/simulated-store.js'
 import type { SimulatedTx } from './database/simulated-tx.js'
@@ -49,12 +49,14 @@ export interface NodeContext {
   readonly onFailure: OnFailure | undefined
   /** Where what arrives together travels together to the database: how many statements of one kind do so at once. */
   readonly lanes: number | undefined
+  /** Who says of what landed only that it did. */
+  readonly curt: Curt | undefined
   /** What is noted while something can still go wrong; `undefined` afterwards. */
   readonly reached: () => Reached | undefined
 }
 
 export function startNode(name: string, around: NodeContext): SimulatedNode {
-  const { world, database, provider, programs, kinds, lanes, concurrency, onFailure } = around
+  const { world, database, provider, programs, kinds, lanes, concurrency, onFailure, curt } = around
   const process = world.add(newProcess(name, 'node'))
   const fraction = seeded(name.charCodeAt(5) * 31 + name.charCodeAt(name.length - 1))
   let ids = 0
@@ -85,6 +87,10 @@ export function startNode(name: string, around: NodeContext): SimulatedNode {
     log: () => {},
   })
   if (concurrency === 'wait') hapax.on('shared', () => around.reached()?.note('an answer that was waited for'))
+  if (curt !== undefined)
+    hapax.on('looked_in_vain', ({ errorCode }) => {
+      if (errorCode === 'evidence_contradicted') around.reached()?.note('a lookup that contradicts what was said')
+    })
   const routes = new Map<Program, Mounted>()
   const workers = new Map<WorkerName, Service | undefined>()
   const webhooks = new Map<string, Inbox>()
@@ -112,7 +118,7 @@ export function startNode(name: string, around: NodeContext): SimulatedNode {
       return workers.get(name)
     },
     webhooks(service) {
-      const known = webhooks.get(service) ?? webhooksOf(hapax, service)
+      const known = webhooks.get(service) ?? webhooksOf(hapax, service, curt)
       webhooks.set(service, known)
       return known
     },
@@ -173,7 +179,7 @@ function keyLines({ key, isKeyless, misspelt: how }: Order): readonly string[] {
 }
 
 /** A service whose signatures are right, and who tells what it did. */
-function webhooksOf(hapax: Engine<SimulatedTx>, provider: string): Inbox {
+function webhooksOf(hapax: Engine<SimulatedTx>, provider: string, curt: Curt | undefined): Inbox {
   return inbox<SimulatedTx, Act>({
     hapax,
     provider,
@@ -182,7 +188,8 @@ function webhooksOf(hapax: Engine<SimulatedTx>, provider: string): Inbox {
     async handle({ event, tx, evidence }) {
       // A row for each time that it is worked on: of each event there may be one.
       await tx.insert('events', `${event.id} at ${hapax.clock.elapsed()} by ${hapax.chance.id()}`)
-      evidence({ downstreamKey: event.key, says: 'landed', result: { id: event.id }, why: 'it was done' })
+      const returned = curt === 'webhooks' ? {} : { result: { id: event.id } }
+      evidence({ downstreamKey: event.key, says: 'landed', ...returned, why: 'it was done' })
     },
   })
 }

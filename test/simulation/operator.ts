@@ -12,7 +12,7 @@ interface OperatorContext {
 
 /** A person who looks at the provider's ledger, and says at a node what is there. */
 export function operator({ scenario, database, provider }: OperatorContext): (node: SimulatedNode) => void {
-  const { requests, faults } = scenario
+  const { requests, faults, curt } = scenario
 
   /**
    * What is in the ledger has landed. What is not there has not, as far as anybody can see now. That he says it while the clock of
@@ -26,7 +26,8 @@ export function operator({ scenario, database, provider }: OperatorContext): (no
       if (downstreamKey === 'none') continue
       const id = seen.get(downstreamKey)
       if (id === undefined && (faults.jumps ?? 0) > 0) continue
-      const said = id === undefined ? ({ says: 'not_landed' } as const) : ({ says: 'landed', result: { id } } as const)
+      const landed = { says: 'landed', ...(curt !== 'operators' && { result: { id } }) } as const
+      const said = id === undefined ? ({ says: 'not_landed' } as const) : landed
       void hapax.testify({ downstreamKey, ...said, by: 'operator:ann', why: 'the ledger' }).catch(() => undefined)
     }
   }

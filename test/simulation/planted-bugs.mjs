@@ -2,6 +2,7 @@ import { answerBugs } from './planted-bugs/answers.mjs'
 import { boundBugs } from './planted-bugs/bounds.mjs'
 import { callBugs } from './planted-bugs/calls.mjs'
 import { claimBugs } from './planted-bugs/claims.mjs'
+import { curtBugs } from './planted-bugs/curt.mjs'
 import { doubtBugs } from './planted-bugs/doubts.mjs'
 import { effectBugs } from './planted-bugs/effects.mjs'
 import { failureBugs } from './planted-bugs/failures.mjs'
@@ -30,4 +31,5 @@ export const bugs = [
   ...failureBugs,
   ...nameBugs,
   ...unkeptBugs,
+  ...curtBugs,
 ]

@@ -140,7 +140,7 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
     return { route: routeOf(hapax, { scope, key, operation, input }) }
   },
 
-  letters: ({ hapax, process, provider, concurrency, onFailure }, failed) => {
+  letters: ({ hapax, process, provider, concurrency, onFailure, reached }, failed) => {
     const policy = { version: 1, concurrency, maxAnswerBytes, onError: onErrors[onFailure ?? 'retry'] }
     const operation = hapax.operation('letters', policy, async (work, order: Order) => {
       const subject = subjectOf(order, work.generation)
@@ -148,10 +148,12 @@ const mounting: Readonly<Record<Program, (node: Node, failed: Failed) => Mounted
         .call('posted', {
           run: ({ key }) => provider.act(process, { service: services.letter, key, subject, timeoutMs }),
           timeout,
+          result: order.needsNoResult ? 'optional' : 'required',
         })
         .catch(orHushedUp(order))
-      if (sent === undefined) return accepted(order, subject)
-      return failed(order, work) ?? created(order, { letter: sent.id, attempt: work.attempt })
+      if (sent === undefined && !order.needsNoResult) return accepted(order, subject)
+      if (sent === undefined) reached()?.note('a call of which it was enough that it landed')
+      return failed(order, work) ?? created(order, { letter: sent?.id ?? 'posted', attempt: work.attempt })
     })
     return { route: routeOf(hapax, { scope, key, operation, input }) }
   },

@@ -31,7 +31,50 @@ export function scenarioOf(seed: number): Scenario {
   const drawn = rarely(usual, seeded(seed ^ 0x0dd5))
   const met = moody(drawn, seeded(seed ^ 0x3005))
   const looped = looping(elsewhere(met, seeded(seed ^ 0xe15e)), seeded(seed ^ 0x100b))
-  return neverRight(looped, seeded(seed ^ 0x4e4e))
+  return curt(neverRight(looped, seeded(seed ^ 0x4e4e)), seeded(seed ^ 0xc047))
+}
+
+/** In a few, who says that something landed does not say with what. */
+function curt(scenario: Scenario, fraction: Fraction): Scenario {
+  const { deliveries = 0, operators = 0, loops } = scenario
+  if (fraction() >= 0.06 || loops !== undefined) return scenario
+  if (fraction() < 0.5) return toldCurtly(scenario)
+  const isTold = deliveries + operators > 0
+  return isTold ? { ...scenario, curt: fraction() < 0.5 ? 'webhooks' : 'operators' } : scenario
+}
+
+/** Of whom nobody needs to know what he gave, and those who deny what they did: there it matters most often. */
+const curtOf: Partial<Readonly<Record<Program, Pick<Order, 'needsNoResult' | 'mood'>>>> = {
+  letters: { needsNoResult: true },
+  transfers: { mood: 'denies' },
+  sales: { mood: 'denies' },
+}
+
+/** Somebody looks, and goes on, before the webhook comes and after it. */
+function toldCurtly(scenario: Scenario): Scenario {
+  const first = scenario.requests.find(({ program }) => program in curtOf)
+  if (first === undefined) return scenario
+  const sameKey = scenario.requests.filter(({ order }) => order.key === first.order.key)
+  const requests = sameKey.map((asking) => {
+    // What is hidden would look like what is not needed.
+    const isMet = asking.program === first.program && !asking.order.isHushedUp
+    return isMet ? { ...asking, order: { ...asking.order, ...curtOf[first.program] } } : asking
+  })
+  const [carries, looks, goesOn] =
+    first.program === 'sales'
+      ? (['effects', 'effectReconciler', 'effects'] as const)
+      : (['sweeper', 'reconciler', 'resumer'] as const)
+  const coming = [
+    { worker: carries, afterMs: 1 },
+    { worker: looks, afterMs: 14_000 },
+    { worker: goesOn, afterMs: 16_000 },
+    { worker: looks, afterMs: 32_000 },
+    { worker: goesOn, afterMs: 45_000 },
+  ]
+  const passes = [...(scenario.passes ?? []), ...coming.map((pass) => ({ ...pass, node: 0 }))]
+  const faults = { ...scenario.faults, breaks: 3, drifts: 1 }
+  const told = { deliveries: 1, deliveriesAfterMs: 15_000, curt: 'webhooks' } as const
+  return { ...scenario, requests, passes, ...told, faults }
 }
 
 /** In half of them the provider tells any node, and operators say at any node what they see. */
@@ -114,7 +157,7 @@ function neverRight(scenario: Scenario, fraction: Fraction): Scenario {
   )
   const passes = [...(scenario.passes ?? []), { worker: 'effects' as const, node: 0, afterMs: 1 }]
   const { breaks = 0, drifts = 0 } = scenario.faults
-  return { ...scenario, requests, passes, faults: { ...scenario.faults, breaks: breaks + 1, drifts: drifts + 1 } }
+  return { ...scenario, requests, passes, faults: { ...scenario.faults, breaks: breaks + 2, drifts: drifts + 1 } }
 }
 
 type Fraction = () => number

@@ -1,3 +1,4 @@
+import { resultMissing } from '../../src/engine/believing.js'
 import type { StoredEffect } from '../../src/engine/effect-store.js'
 import type { StoredRecord } from '../../src/engine/record.js'
 import { abandoned, leaseOver } from '../../src/engine/transitions.js'
@@ -68,6 +69,10 @@ export const features = [
   'a clock of a process that went back',
   'a clock of a process that went ahead',
   'time that passed although something could happen',
+  'a call that landed, and nobody said with what',
+  'a call of which it was enough that it landed',
+  'a lookup that contradicts what was said',
+  'an effect that landed, and nobody said with what',
   'work that was given up after too many attempts',
   'a doubt that was left to people after days',
   'an effect in doubt that was left to people after days',
@@ -174,6 +179,7 @@ export class Reached {
   #doubt(before: StoredRecord | undefined, { errorCode, reconcileAfter }: StoredRecord): void {
     this.note('a doubt')
     if (errorCode === 'input_not_json') this.note('a call whose result could not be kept')
+    if (errorCode === resultMissing) this.note('a call that landed, and nobody said with what')
     if (errorCode === abandoned) this.note('work that nobody came back for')
     if (before?.state === 'in_progress' && errorCode === leaseOver) this.note('a doubt that was swept')
     if (reconcileAfter === undefined) this.note('a doubt that was left to an operator')

@@ -72,7 +72,7 @@ export function recovery(simulation: Simulation, around: ClientContext): () => b
     }
   }
 
-  /** What is left to people: one looks at the provider's ledger, and says what is there. Nothing else is for him to say. */
+  /** What is left to people: one looks at the provider's ledger, and says what is there, and what it gave. Nothing else is for him to say. */
   async function toldByOperator(key: string): Promise<void> {
     const act = provider.ledger.find((act) => act.key === key)
     const about = { downstreamKey: key, by: 'operator:ann', why: 'the ledger' }

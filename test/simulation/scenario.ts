@@ -1,5 +1,5 @@
 import type { WorkerName } from '../../src/workers/services.js'
-import type { OnFailure, Order, Program } from './application.js'
+import type { Curt, OnFailure, Order, Program } from './application.js'
 import type { Told } from './client.js'
 import type { SimulatedDatabase } from './database/database.js'
 import type { Invariants } from './invariants.js'
@@ -35,6 +35,8 @@ export interface Scenario {
   readonly operatorsAfterMs?: number
   /** The node where they say it. Default: the first. */
   readonly operatorsAt?: number
+  /** These say of what landed only that it did, and not with what. Default: nobody does. */
+  readonly curt?: Curt
   /** Time that passes at some point: a retention, say. */
   readonly pauses?: readonly number[]
   /** When it passes at the earliest. */

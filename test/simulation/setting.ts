@@ -21,6 +21,7 @@ export function settingOf(scenario: Scenario): readonly string[] {
   ]
   const how = [
     ...(lanes === undefined ? [] : [`statements in groups, over ${lanes === 1 ? 'one lane' : `${lanes} lanes`}`]),
+    ...(scenario.curt === undefined ? [] : [`${scenario.curt} say of what landed only that it did`]),
     ...(concurrency === 'wait' ? ['a duplicate waits for the first of its node'] : []),
     ...(scenario.onFailure === undefined ? [] : [`a failure is one to ${scenario.onFailure}`]),
     ...pauses.map((ms) => `${ms / 1_000} s pass at some time${from(scenario.pausesAfterMs)}`),
@@ -63,12 +64,27 @@ const made: Readonly<Record<Program, string>> = {
 }
 
 function wordsOf(program: Program, order: Order): string {
-  const { tenant, key, amount, item, isKeyless, misspelt, isHushedUp, hasFee, fails, isUnmended, unkept, mood } = order
+  const {
+    tenant,
+    key,
+    amount,
+    item,
+    isKeyless,
+    misspelt,
+    isHushedUp,
+    hasFee,
+    fails,
+    isUnmended,
+    needsNoResult,
+    unkept,
+    mood,
+  } = order
   return [
     `${amount}${item === undefined ? '' : ` (${item})`} as ${tenant} ${isKeyless ? 'without a key' : `under ${key}`}`,
     ...(misspelt === undefined ? [] : [`whose key is misspelt: ${misspelt}`]),
     ...(isHushedUp && hides.has(program) ? ['whose handler hides what has failed'] : []),
     ...(hasFee && program === 'rides' ? ['with a fee and a second receipt'] : []),
+    ...(needsNoResult && program === 'letters' ? ['whose handler needs nothing of what its call returns'] : []),
     ...(fails === undefined
       ? []
       : [

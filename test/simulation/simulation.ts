@@ -29,7 +29,7 @@ export interface Watching {
 
 /** One scenario, ready to run: who is in it, who judges it, and what is known of it from the start. */
 export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace }: Watching = {}): Simulation {
-  const { requests, lanes, concurrency = 'reject', onFailure, loops } = scenario
+  const { requests, lanes, concurrency = 'reject', onFailure, curt, loops } = scenario
   let isRecovering = false
   const database = simulatedDatabase()
   const reached = new Reached()
@@ -76,7 +76,7 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
   const programs = [...new Set(requests.map(({ program }) => program))]
   const kinds = effectKindsOf(requests)
   const nodes = nodesOf(
-    { world, database, provider, lanes, programs, kinds, concurrency, onFailure, reached: noted },
+    { world, database, provider, lanes, programs, kinds, concurrency, onFailure, curt, reached: noted },
     agenda,
     loops,
   )

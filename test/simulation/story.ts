@@ -108,8 +108,8 @@ function ofEffect({ before, after }: Change<StoredEffect>, at: At): string {
   return `${nameOf(after)} is ${how} (fence ${fence}, claimed ${started} times)`
 }
 
-function ofTestimony({ downstreamKey, says, by }: KeptTestimony): string {
-  return `on record: ${downstreamKey} has ${says === 'landed' ? '' : 'not '}landed, says ${by}`
+function ofTestimony({ downstreamKey, says, result, by }: KeptTestimony): string {
+  return `on record: ${downstreamKey} has ${says === 'landed' ? '' : 'not '}landed, says ${by}${says === 'landed' && result === undefined ? ', and not with what' : ''}`
 }
 
 function lookedAt(reconcileAfter: number | undefined, at: At): string {

@@ -15,6 +15,13 @@ export function judgeResolved({ before, after }: Change<StoredEffect>, said: rea
   demand(isSaid, () => `the doubt about effect ${before.id} ended as ${as}, and nobody has said so on record`)
 }
 
+/** That something landed is true whatever anybody says later, who looks when it is on record: it was not done by nobody. */
+export function judgeBelieved(name: string, key: string, task: Task | undefined, landed: Landed): void {
+  const knownAfter = landed.get(key) ?? Number.POSITIVE_INFINITY
+  const isKnown = task !== undefined && knownAfter < task.begunAfter
+  demand(!isKnown, () => `the doubt about ${name} ended as not landed, and it was on record that it has`)
+}
+
 /** What a process that lives has heard of its provider is not left to people. */
 export function judgeHeardOf(key: string, toldLanded: ReadonlyMap<string, Process>): void {
   const process = toldLanded.get(key)

@@ -4,7 +4,7 @@ import { judgeBounds, judgeEffectLooks } from './bounds.js'
 import { judgeDead } from './dead.js'
 import { judgeDoubt, judgeSwept } from './doubts.js'
 import { isNotLanded, judgeEffect } from './effects.js'
-import { judgeResolved, noteLanded } from './evidence.js'
+import { judgeBelieved, judgeResolved, noteLanded } from './evidence.js'
 import { judgeFence } from './fences.js'
 import { judgeHolder } from './holders.js'
 import type { Judged } from './judged.js'
@@ -55,6 +55,8 @@ export function rowsJudged(
     kept.note(change)
     if (isOvertaken(change)) overtaken.push({ record: change.before, at: world.noted++ })
     const { task } = world
+    const key = landed.size > 0 && isFoundNotLanded(change) ? keyOfCall(change.after) : undefined
+    if (key !== undefined) judgeBelieved(nameOf(change), key, task, landed)
     if (task !== undefined) noteChange(task, change, { now: world.now(), isAdrift: world.isAdrift, found })
   }
 
@@ -72,7 +74,24 @@ export function rowsJudged(
     reached()?.effect(change)
     atAnyTime.effectLeft(change)
     const key = change.before?.downstreamKey
-    if (key !== undefined && isNotLanded(change)) notLanded.set(key, (notLanded.get(key) ?? 0) + 1)
+    if (key === undefined) return
+    if (landed.has(key) && change.after?.state === 'unknown' && !isSaidWithWhat(key))
+      reached()?.note('an effect that landed, and nobody said with what')
+    if (!isNotLanded(change)) return
+    notLanded.set(key, (notLanded.get(key) ?? 0) + 1)
+    judgeBelieved(`effect ${change.before?.id}`, key, world.task, landed)
+  }
+
+  function isSaidWithWhat(key: string): boolean {
+    return database.testimonies().some(({ downstreamKey, result }) => downstreamKey === key && result !== undefined)
+  }
+
+  /** The call that was in doubt. */
+  function keyOfCall({ id, generation }: StoredRecord): string | undefined {
+    for (const { committed: kept } of database.tables.calls.values())
+      if (kept?.recordId === id && kept.call.generation === generation && kept.call.state === 'not_landed')
+        return kept.call.key
+    return undefined
   }
 
   function ofEvent(event: StoredEvent): void {
@@ -105,4 +124,11 @@ export function rowsJudged(
     if (database.fencedWrites.length === 0) return
     for (const write of database.fencedWrites.splice(0)) judgeFence(write)
   }
+}
+
+/** Somebody has said that the call that was in doubt had not landed, and was believed. */
+function isFoundNotLanded(change: RecordChange): change is RecordChange & { readonly after: StoredRecord } {
+  const { before, after } = change
+  if (before?.state !== 'unknown' || after?.state !== 'failed_retryable') return false
+  return after.evidence.length > before.evidence.length && after.evidence.at(-1)?.says === 'not_landed'
 }

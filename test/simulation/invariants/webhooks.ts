@@ -26,9 +26,11 @@ export function judgeWork(ledger: readonly Act[], rows: readonly BusinessRow[]):
   }
 }
 
-/** What a provider has told of is not left to people. */
-export function judgeLeft(key: string, said: readonly KeptTestimony[]): void {
-  const isTold = said.some(({ downstreamKey, says, by }) => downstreamKey === key && says === 'landed' && isEvents(by))
+/** What a provider has told of is not left to people, unless it takes what it gave, and he has not said that. */
+export function judgeLeft(key: string, said: readonly KeptTestimony[], needsResult: () => boolean): void {
+  const isTold = said.some(({ downstreamKey, says, result, by }) => {
+    return downstreamKey === key && says === 'landed' && isEvents(by) && (result !== undefined || !needsResult())
+  })
   demand(!isTold, () => `a doubt about ${key} was left to people, although an event tells that it landed`)
 }
 
