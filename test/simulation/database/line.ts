@@ -57,21 +57,27 @@ export function lineOf(database: SimulatedDatabase, ports: Ports, process: Proce
   }
 }
 
-/** A statement on its way. A class, since there are dozens of them in every schedule, and each has a handful of members. */
+/**
+ * A statement on its way. A class, since there are dozens of them in every schedule, and each has a handful of members. They are
+ * written once, by the constructor: what is the same for all of a class is asked of it.
+ */
 abstract class SentStatement<T> {
-  readonly port = 'store'
-  readonly process: Process
-  readonly statement: Statement<T>
-  readonly #words: Words
+  declare readonly process: Process
+  declare readonly statement: Statement<T>
+  declare private readonly said: Words
 
   constructor(process: Process, words: Words, statement: Statement<T>) {
     this.process = process
     this.statement = statement
-    this.#words = words
+    this.said = words
+  }
+
+  get port(): 'store' {
+    return 'store'
   }
 
   words(): string {
-    return `${this.process.name} ${this.#words()}`
+    return `${this.process.name} ${this.said()}`
   }
 
   digest(value: T): string {
@@ -85,7 +91,9 @@ abstract class SentStatement<T> {
 
 /** One that is a transaction by itself. Whoever sent it is told what became of it as the store tells it. */
 class LoneRead<T> extends SentStatement<T> implements PortCall<T> {
-  readonly isTraceless: boolean = true
+  get isTraceless(): boolean {
+    return true
+  }
 
   isReady(): boolean {
     return this.statement.waitsFor?.() === undefined
@@ -114,7 +122,9 @@ class LoneRead<T> extends SentStatement<T> implements PortCall<T> {
 }
 
 class PromptWrite<T> extends LoneRead<T> {
-  override readonly isTraceless: boolean = false
+  override get isTraceless(): boolean {
+    return false
+  }
 }
 
 const kinds = { read: LoneRead, prompt: PromptWrite } as const
@@ -130,21 +140,24 @@ class LoneWrite<T> extends PromptWrite<T> {
 }
 
 class TransactionStatement<T> extends SentStatement<T> implements PortCall<T> {
-  readonly isTraceless: boolean = true
-  readonly transaction: Transaction
+  declare readonly transaction: Transaction
   /** Its place among those of its transaction. */
-  readonly #turn: number
+  declare private readonly turn: number
 
   constructor(process: Process, words: Words, statement: Statement<T>, transaction: Transaction) {
     super(process, words, statement)
     this.transaction = transaction
-    this.#turn = transaction.statements.push(statement.waitsFor) - 1
+    this.turn = transaction.statements.push(statement.waitsFor) - 1
+  }
+
+  get isTraceless(): boolean {
+    return true
   }
 
   isReady(): boolean {
     const { transaction } = this
     if (transaction.stage === 'over') return true
-    const blocker = transaction.done === this.#turn ? this.statement.waitsFor?.() : transaction
+    const blocker = transaction.done === this.turn ? this.statement.waitsFor?.() : transaction
     return blocker === undefined || (blocker !== transaction && isDeadlock(transaction, blocker))
   }
 
@@ -173,7 +186,7 @@ class TransactionStatement<T> extends SentStatement<T> implements PortCall<T> {
   }
 
   isCancellable(): boolean {
-    return this.transaction.stage !== 'over' && this.transaction.done === this.#turn
+    return this.transaction.stage !== 'over' && this.transaction.done === this.turn
   }
 
   cancel(): never {
@@ -184,7 +197,9 @@ class TransactionStatement<T> extends SentStatement<T> implements PortCall<T> {
 }
 
 class CommitStatement<T> extends TransactionStatement<T> {
-  override readonly isTraceless = false
+  override get isTraceless(): boolean {
+    return false
+  }
 }
 
 /** A late statement of a transaction that is over does nothing. */
