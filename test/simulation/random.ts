@@ -37,7 +37,7 @@ export function scenarioOf(seed: number): Scenario {
 /** In a few, who says that something landed does not say with what. */
 function curt(scenario: Scenario, fraction: Fraction): Scenario {
   const { deliveries = 0, operators = 0, loops } = scenario
-  if (fraction() >= 0.06 || loops !== undefined) return scenario
+  if (fraction() >= 0.03 || loops !== undefined) return scenario
   if (fraction() < 0.5) return toldCurtly(scenario)
   const isTold = deliveries + operators > 0
   return isTold ? { ...scenario, curt: fraction() < 0.5 ? 'webhooks' : 'operators' } : scenario
@@ -138,9 +138,9 @@ const lastingOf: Partial<Readonly<Record<Program, readonly Pick<Order, 'fails' |
   sales: [{ mood: 'never says' }, { mood: 'never answers' }],
 }
 
-/** In one of seventy something never comes right: until somebody is told of it takes days, and as long as a few others. */
+/** In one of a hundred something never comes right: until somebody is told of it takes days, and as long as a few others. */
 function neverRight(scenario: Scenario, fraction: Fraction): Scenario {
-  if (fraction() >= 0.015 || scenario.loops !== undefined) return scenario
+  if (fraction() >= 0.01 || scenario.loops !== undefined) return scenario
   // One without a key is known by none until it has arrived.
   const all = scenario.requests.filter(({ program, order }) => program in lastingOf && !order.isKeyless)
   // Effects are in doubt least often.
