@@ -120,7 +120,7 @@ export const callBugs = [
     caughtBy: {
       case: 'a call that was begun twice, and whose holders were stopped or crashed, against a retry when its key is forgotten',
     },
-    says: /a second charge/,
+    says: /a charge for .* was asked for again when its provider may have forgotten the key/,
   },
   {
     bug: 'the lease of a call that begins is counted from the reply',

@@ -160,7 +160,7 @@ export const effectBugs = [
       to: 'if (mayBeKnown && age.sinceFirstStartedMs < 0)',
     },
     caughtBy: { case: 'the effect worker against one that comes when the key is forgotten, one crash' },
-    says: /a second receipt/,
+    says: /a receipt for .* was asked for again when its provider may have forgotten the key/,
   },
   {
     bug: 'who claims an effect has it for a hundredth of its lease',
