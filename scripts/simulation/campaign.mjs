@@ -47,7 +47,10 @@ export async function campaign({ bundle, processes, from, schedules, minutes, ke
       next += count
       const line = await child.does({ kind: 'random', from: first, count, ms: 3_600_000 }).catch(ended)
       if (!(line instanceof EndedEarly) && line.kind === 'random' && line.schedules === count) add(line)
-      else isOver = await told(line, first, count)
+      else {
+        isOver = true
+        await told(line, first, count)
+      }
     }
     child.end()
   }
@@ -74,17 +77,20 @@ export async function campaign({ bundle, processes, from, schedules, minutes, ke
    * @param {number} count
    */
   async function told(line, first, count) {
-    if (line instanceof EndedEarly) await tellWho(bundle, line, first, count)
-    else if (line.kind === 'failed') {
-      broke(line)
-      tell(line)
-    } else
+    if (line instanceof EndedEarly) await tellWho(bundle, line, first, count, fails)
+    else if (line.kind === 'failed') fails(line)
+    else
       console.error(`✗ seeds ${first} to ${first + count - 1}: not all of them were run, but ${JSON.stringify(line)}`)
-    return true
   }
 
-  // Also where somebody ends it: what has run has run.
-  process.once('exit', save)
+  /** @param {Failed} failed */
+  function fails(failed) {
+    tell(failed)
+    broke(failed)
+  }
+
+  // Also where somebody ends it, and before the record is given back: what has run has run.
+  process.prependOnceListener('exit', save)
   await Promise.all(Array.from({ length: Math.min(processes, Math.ceil(schedules / block)) }, lane))
   save()
   process.off('exit', save)
@@ -142,13 +148,18 @@ function ended(error) {
  * @param {EndedEarly} error
  * @param {number} first
  * @param {number} count
+ * @param {(failed: Failed) => void} fails is given the one that breaks a promise instead
  */
-async function tellWho(bundle, { message }, first, count) {
+async function tellWho(bundle, { message }, first, count, fails) {
   console.error(`✗ seeds ${first} to ${first + count - 1}: ${message}`)
   const child = simulator(bundle, { seconds: oneSeedSeconds })
   for (let seed = first; seed < first + count; seed++) {
     const line = await child.does({ kind: 'random', from: seed, count: 1, ms: 60_000 }).catch(ended)
     if (line instanceof EndedEarly) return tellAlone(seed, line)
+    if (line.kind === 'failed') {
+      child.end()
+      return fails(line)
+    }
   }
   child.end()
   const again = `npm run simulate -- --random --from ${first} --schedules ${count} --processes 1`

@@ -51,7 +51,7 @@ function tables({ campaigns, violations, cases, bugs }) {
       runs,
     ),
     section(
-      'Random schedules that broke a promise, which has been mended since',
+      'Random schedules that broke a promise',
       'npm run simulate -- --random --record --schedules N',
       ['| date | code | seed | what was broken |', '|---|---|---:|---|'],
       broken,

@@ -1,5 +1,5 @@
 /** Who puts something on record: one process at a time. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { root } from '../root.mjs'
@@ -15,11 +15,10 @@ const usual = join(root, '.cache', 'simulation', 'on-record')
 export function holdRecord(file = usual) {
   mkdirSync(dirname(file), { recursive: true })
   if (!take(file)) {
-    const holder = Number(readFileSync(file, 'utf8'))
-    if (lives(holder))
+    const holder = holderOf(file)
+    if (holder !== undefined && lives(holder))
       return `Process ${holder} is putting a run on record already: wait for its end, or leave out --record.`
-    // Whoever was killed could not give it back.
-    rmSync(file, { force: true })
+    if (holder !== undefined) clear(file, holder)
     if (!take(file))
       return 'Somebody else has just begun to put a run on record: wait for its end, or leave out --record.'
   }
@@ -37,12 +36,43 @@ function take(file) {
   }
 }
 
+/**
+ * `undefined` where it was given back meanwhile.
+ *
+ * @param {string} file
+ */
+function holderOf(file) {
+  try {
+    return Number(readFileSync(file, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Whoever was killed could not give it back. Only what he has left is taken away: another may have done so, and hold it by now.
+ *
+ * @param {string} file
+ * @param {number} dead
+ */
+function clear(file, dead) {
+  const taken = `${file}.${process.pid}`
+  try {
+    renameSync(file, taken)
+  } catch {
+    return
+  }
+  if (holderOf(taken) === dead) rmSync(taken)
+  else renameSync(taken, file)
+}
+
 /** @param {number} pid */
 function lives(pid) {
   try {
     process.kill(pid, 0)
     return true
-  } catch {
-    return false
+  } catch (error) {
+    // Somebody else's.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }

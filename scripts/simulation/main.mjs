@@ -146,6 +146,8 @@ function refuseContradictions() {
 }
 
 function refuseTooMany() {
+  const why = asked.record ? whyNotOnRecord() : undefined
+  if (why !== undefined) refuse(why)
   const { from, schedules } = asRandom()
   const left = lastSeed - from + 1
   if (left > 0 && (schedules <= left || schedules === Number.POSITIVE_INFINITY)) return

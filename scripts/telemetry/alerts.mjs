@@ -109,9 +109,10 @@ export const alerts = [
     page: 'store-unhealthy',
     watches: { circuit_opened: 'circuitOpen', store_failed: 'storeError' },
     severity: 'critical',
-    // A step that fails now and then is asked for again; one in twenty, for five minutes, is no chance.
+    // A step that fails now and then is asked for again; more than five of them in five minutes, and one in twenty, are no chance.
     expr: `max by (instance) (${metric('circuitOpen')}) > 0 or min by (instance) (${metric('storeUp')}) < 1
-  or ${rate('storeError', stepsOfNode)} > 0.05 * (${rate('storeError', stepsOfNode)} + ${answered('storeDuration', stepsOfNode)})`,
+  or (${rate('storeError', stepsOfNode)} > 0.05 * (${rate('storeError', stepsOfNode)} + (${answered('storeDuration', stepsOfNode)} or 0 * ${rate('storeError', stepsOfNode)}))
+    and sum by (instance) (increase(${metric('storeError')}[5m])) > 5)`,
     for: '1m',
     summary: 'A node gets no answer from its store, or too often none.',
     description:
@@ -172,7 +173,7 @@ export const alerts = [
     watches: { ran_unprotected: 'runs' },
     severity: 'critical',
     // What a node counts for the first time begins at one, which is no increase: one that was not there before counts as well.
-    expr: `sum by (operation) (increase(${unprotected}[10m]) > 0 or (${unprotected} > 0 unless ${unprotected} offset 10m)) > 0`,
+    expr: `sum by (operation) (increase(${unprotected}[10m]) > 0 or (${unprotected} > 0 unless max_over_time(${unprotected}[1d] offset 10m))) > 0`,
     for: '0m',
     summary: 'Requests run without protection.',
     description:

@@ -80,10 +80,10 @@ export function effectReconciler<Tx>(options: EffectReconcilerOptions<Tx>): Effe
       )
     } catch (error) {
       const pauseMs = silent.failed(kind.name)
-      // An outage that does not end is none: something about this one cannot be asked.
-      if (askedAt - (effect.doubtedAt ?? askedAt) > limits.doubtMs) return giveUp(effect, effect.looks)
       const message = `the provider of effect "${kind.name}" cannot be asked (${codeOf(error)}); it is left alone for a while.`
       log({ level: 'warn', code: 'lookup_failed', message })
+      // An outage that does not end is none: something about this one cannot be asked.
+      if (askedAt - (effect.doubtedAt ?? askedAt) > limits.doubtMs) return giveUp(effect, effect.looks)
       return postpone(effect, effect.looks, pauseMs)
     }
     passing('reconciler.asked')

@@ -76,6 +76,7 @@ export class Lease implements Due {
 
   /** Ends it for a reason that the handler hears. It may run on all the same, and whoever waits for it is told when it overruns. */
   end(reason: HapaxError): void {
+    if (!this.#isStopped && this.#cancelMaxRun === nothing) this.#boundRun()
     this.#letGo()
     this.stopping.stop(reason)
   }
@@ -95,14 +96,17 @@ export class Lease implements Due {
   }
 
   due(): void {
-    const { clock } = this.#around
-    const leftMs = this.startedAt + this.#policy.maxRunMs - clock.elapsed()
+    this.#boundRun()
+    this.#expireAfter(this.#sentAt)
+    void this.#renew()
+  }
+
+  #boundRun(): void {
+    const leftMs = this.startedAt + this.#policy.maxRunMs - this.#around.clock.elapsed()
     this.#cancelMaxRun = this.#after(leftMs, () => {
       this.#holder.overran()
       this.#lose('The handler ran longer than maxRun.')
     })
-    this.#expireAfter(this.#sentAt)
-    void this.#renew()
   }
 
   #lose(message: string): void {

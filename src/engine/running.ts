@@ -97,6 +97,7 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
   readonly attempt: number
   readonly record: StoredRecord
   place = nowhere
+  #isOver = false
   /** Tells who waits, once somebody does. Only the first time counts. */
   #tell: (outcome: Awaitable<Outcome>) => void = nobody
 
@@ -133,6 +134,8 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
   }
 
   overran(): void {
+    // What came of it may still be on its way to the store: nobody waits for that.
+    if (this.#isOver) return
     this.context.events.emit('overran', () => subjectOf(this.guarded))
     this.#tell(inProgressStill(this.guarded.policy.leaseMs))
   }
@@ -148,6 +151,7 @@ class HeldRun<Tx> implements Run<Tx>, Task, Holder {
   }
 
   #leave(): void {
+    this.#isOver = true
     this.context.background.leave(this)
   }
 

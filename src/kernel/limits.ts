@@ -92,7 +92,7 @@ export const limits = {
   keyMemoryMarginMs: 5 * minute,
   /** How often an operation goes on by itself. With the pauses between, about a day; then it waits for a person. */
   resumeAttempts: 40,
-  /** An outage of a provider is not held against a call, or an effect, for longer than this: then a person looks. */
+  /** A call or an effect that nobody can be asked about is left to people when it has been in doubt for longer than this. */
   doubtMs: 3 * day,
   /** How often a provider is asked about one call in vain. With the pauses between, about two days; then a person is. */
   looks: 50,

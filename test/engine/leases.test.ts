@@ -100,6 +100,35 @@ describe('a handler that runs longer than its lease', () => {
     await clock.advance(50_000)
     expect(codes).toEqual(['idempotency_key_in_progress'])
   })
+
+  test('is not waited for any longer, also when it was given up before its lease was ever due', async () => {
+    const { hapax, clock, policy } = bench()
+    const guarded = { ...request, policy: policy({ lease: '1m', maxRun: '2m' }) }
+    const codes: string[] = []
+    hapax.run(guarded, () => new Promise(() => {})).catch(({ code }: { code: string }) => codes.push(code))
+    await clock.settle()
+    const closing = hapax.close()
+    await clock.advance(15_000)
+    await closing
+    expect(codes).toEqual([])
+    await clock.advance(2 * 60_000)
+    expect(codes).toEqual(['idempotency_key_in_progress'])
+  })
+
+  test('is not said to overrun when it is over, and only the store takes nothing of it', async () => {
+    const { hapax, clock, policy, faults, events } = bench()
+    const guarded = { ...request, policy: policy({ lease: '10s', maxRun: '1m' }) }
+    const { opened, open } = gate<string>()
+    const running = hapax.run(guarded, () => opened).catch(({ code }: { code: string }) => code)
+    await clock.settle()
+    await clock.advance(5_000)
+    for (const method of ['renew', 'complete', 'find'] as const) faults.breakAt(method, 'before', 1_000)
+    open('done')
+    await clock.advance(60_000)
+    expect(await running).toBe('answer_not_stored')
+    await clock.advance(2 * 60_000)
+    expect(events).not.toContain('overran')
+  })
 })
 
 describe('a holder that hears late', () => {

@@ -7,6 +7,7 @@ import { bundled } from '../../scripts/simulation/bundle.mjs'
 import { campaign, type Ran } from '../../scripts/simulation/campaign.mjs'
 import { type Line, simulated } from '../../scripts/simulation/child.mjs'
 import { holdRecord } from '../../scripts/simulation/holding.mjs'
+import { newRange } from '../../scripts/simulation/range.mjs'
 
 const said: string[] = []
 
@@ -29,10 +30,23 @@ function saying(answer: (task: { readonly from: number; readonly count: number }
   return file
 }
 
+test('what has run is taken once, as it grows, and nothing behind a gap', () => {
+  const range = newRange(1)
+  const block = (from: number) => ({ kind: 'random', from, schedules: 10, busyMs: 1, reached: { a: 1 } }) as const
+  range.add(block(11))
+  expect(range.taken()).toBeUndefined()
+  range.add(block(1))
+  range.add(block(31))
+  expect(range.taken()).toMatchObject({ from: 1, to: 20, schedules: 20, reached: { a: 2 } })
+  expect(range.taken()).toBeUndefined()
+  range.add(block(21))
+  expect(range.taken()).toMatchObject({ from: 21, to: 40 })
+})
+
 const all = { processes: 2, from: 1, schedules: 20_000, minutes: 1 }
 
 describe('a campaign', () => {
-  test('keeps what has run as it grows: every seed once, and none behind a gap', async () => {
+  test('keeps what has run, every seed once', async () => {
     const bundle = saying(({ from, count }) => ({
       kind: 'random',
       from,

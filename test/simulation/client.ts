@@ -1,7 +1,8 @@
 import type { Reply } from '../../src/http/exchange.js'
-import { isStoredFailure, type Order, type Program } from './application.js'
+import type { Order, Program } from './application.js'
 import { malformed } from './misspelt.js'
 import type { SimulatedNode } from './node.js'
+import { isAnswered, linesOf, type Replied, replayed, textOf } from './sent.js'
 import type { PortCall } from './world/port-call.js'
 import { newProcess, type Process } from './world/process.js'
 import { newTask, type Task } from './world/task.js'
@@ -22,18 +23,6 @@ export interface Told {
 export interface Heard extends Replied {
   /** What the key stood for when it was sent: a number that rises when it is used anew. */
   readonly epoch: number
-}
-
-export interface Sent {
-  readonly status: number
-  readonly body: string
-  /** The header lines of the application, as one text. */
-  readonly lines: string
-}
-
-/** The same, and whether it is said to be the answer of an earlier one. */
-export interface Replied extends Sent {
-  readonly isReplay: boolean
 }
 
 export interface Asking {
@@ -67,26 +56,6 @@ export async function client(name: string, asking: Asking, around: ClientContext
     if (reply !== 'lost' && isAnswered(reply)) return
     await new Promise<void>((resolve) => clock.after(1_000, resolve))
   }
-}
-
-/** What a client takes for an answer: it asks no more. */
-export function isAnswered(sent: Pick<Sent, 'status' | 'body'>): boolean {
-  return isForGood(sent) || sent.status === 422
-}
-
-/** An answer, or that there is none any more. */
-export function isForGood(sent: Pick<Sent, 'status' | 'body'>): boolean {
-  return isAnswer(sent) || isWithheld(sent)
-}
-
-/** That the request ran, and that its answer could not be kept. */
-export function isWithheld({ status, body }: Pick<Sent, 'status' | 'body'>): boolean {
-  return status === 409 && body.includes('"code":"answer_withheld"')
-}
-
-/** What is for good: also a failure, where the application has it stored. */
-export function isAnswer({ status, body }: Pick<Sent, 'status' | 'body'>): boolean {
-  return status < 400 || status === 402 || (status >= 500 && isStoredFailure(body))
 }
 
 /** One attempt. The request may be lost, or the reply, or the node that has it. */
@@ -141,28 +110,6 @@ function asked(
 function sentAs({ tenant, key, isKeyless, misspelt }: Order): string {
   if (isKeyless) return `a request of ${tenant} without a key`
   return misspelt === undefined ? `${tenant}/${key}` : `${tenant}/${key}, misspelt (${misspelt}),`
-}
-
-const replayed = 'Idempotent-Replayed'
-
-/** What a guard says beside the answer: of two answers to one key it may differ. */
-const saidBeside: ReadonlySet<string> = new Set([
-  replayed,
-  'Idempotency-Key-Expires',
-  'Idempotency-Key',
-  'Cache-Control',
-])
-
-/** All others are the application's. */
-export function linesOf(headers: Reply['headers']): string {
-  let lines = ''
-  for (const [name, value] of headers) if (!saidBeside.has(name)) lines += `${name}: ${value}\n`
-  return lines
-}
-
-/** A character for each byte: two texts are equal where all bytes are, be they text or not. They are read where they are. */
-export function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1')
 }
 
 function brokenLine(): Error {

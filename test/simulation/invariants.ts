@@ -1,5 +1,4 @@
 import { type Order, services, subjectOf } from './application.js'
-import { isForGood, type Replied } from './client.js'
 import { judgeAct } from './invariants/acts.js'
 import { type Afterwards, afterwards } from './invariants/afterwards.js'
 import { judgeDoubted, judgeHeard, judgeMismatch, judgeRoute } from './invariants/answers.js'
@@ -14,6 +13,7 @@ import { repliesJudged } from './invariants/replies.js'
 import { rowsJudged } from './invariants/rows.js'
 import { judgeAcknowledged, judgeLeft } from './invariants/webhooks.js'
 import type { Act } from './provider.js'
+import { isForGood, type Replied } from './sent.js'
 import type { Task } from './world/task.js'
 
 /** What must hold, at every step and at the end. Each throws a Violation that says what does not. */
@@ -61,8 +61,8 @@ export function invariants(judged: Judged): Invariants {
   function needsResult(key: string): boolean {
     const asked = provider.asks.find((ask) => ask.key === key)
     if (asked?.service === services.receipt) return false
-    const isWanted = requests.some(({ order }) => order.needsNoResult && asked?.subject === subjectOf(order, 1))
-    return asked?.service !== services.letter || !isWanted
+    const isUnneeded = requests.some(({ order }) => order.needsNoResult && asked?.subject === subjectOf(order, 1))
+    return asked?.service !== services.letter || !isUnneeded
   }
 
   function judgeProvider(): void {

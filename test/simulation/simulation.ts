@@ -39,8 +39,8 @@ export function simulation(scenario: Scenario, chooser: Chooser, { memory, trace
     faults,
     remembers: memory === 'remembers',
     // Whoever works by himself looks every second, and whatever never comes right is tried for days.
-    ...(loops !== undefined && { mostSteps: 100_000 }),
     ...(isNeverRight(scenario) && { mostSteps: 20_000 }),
+    ...(loops !== undefined && { mostSteps: 100_000 }),
     tellsAll: trace === 'to the end',
     writes: () => durable.writes,
     onStep() {

@@ -7,7 +7,10 @@ import type { Measured } from '../../src/engine/measured.js'
 import { systemClock } from '../../src/kernel/clock.js'
 import { emitter } from '../../src/kernel/events.js'
 
-/** What the checklist says of events, the alerts keep: each event moves a metric, and a rule asks for that metric. */
+/**
+ * What the checklist says of events, the alerts keep: each event moves a metric, or leaves in the store what a gauge says of it
+ * from then on, and a rule asks for that metric. That the store says so is shown by the tests of its measure.
+ */
 
 const page = readFileSync(new URL('../../docs/RELIABILITY.md', import.meta.url), 'utf8')
 const [, toBeSeen = ''] = page.split('**To be seen**')

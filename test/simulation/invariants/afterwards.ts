@@ -1,7 +1,7 @@
 import type { Program } from '../application.js'
-import { isAnswered } from '../client.js'
 import { isLasting } from '../moods.js'
 import type { Act } from '../provider.js'
+import { isAnswered } from '../sent.js'
 import { demand, violated } from '../violation.js'
 import { isGivenUp } from './bounds.js'
 import { isAtRest, isLeftOver, judgeLeftDead } from './dead.js'

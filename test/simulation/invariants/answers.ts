@@ -1,6 +1,7 @@
 import type { StoredAnswer, StoredRecord } from '../../../src/engine/record.js'
 import { madeBy, type Order } from '../application.js'
-import { isForGood, isWithheld, linesOf, type Replied, type Sent, type Told, textOf } from '../client.js'
+import type { Told } from '../client.js'
+import { isForGood, isWithheld, linesOf, type Replied, type Sent, textOf } from '../sent.js'
 import { demand } from '../violation.js'
 import type { Judged } from './judged.js'
 
@@ -140,7 +141,7 @@ function isOther(one: Request, other: Request): boolean {
   return one.order.amount !== other.order.amount || one.program !== other.program
 }
 
-/** What is not kept is given once, and after that everybody is told the same of it. */
+/** What is not kept is given once, which is judged when it is sent, and everybody else is told the same of it. */
 function isAsGood(one: Sent, other: Sent): boolean {
   return isWithheld(one) === isWithheld(other) ? isSame(one, other) || isMakers(one) || isMakers(other) : true
 }

@@ -1,8 +1,8 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Order } from '../application.js'
-import type { Sent } from '../client.js'
 import { malformed } from '../misspelt.js'
 import type { Ask } from '../provider.js'
+import type { Sent } from '../sent.js'
 import { demand } from '../violation.js'
 import type { Task } from '../world/task.js'
 

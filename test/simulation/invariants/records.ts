@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
 import { operations, promised } from '../application.js'
-import { linesOf } from '../client.js'
 import type { SimulatedDatabase } from '../database/database.js'
+import { linesOf } from '../sent.js'
 import { demand } from '../violation.js'
 import { type Change, rowChanges } from './row-changes.js'
 

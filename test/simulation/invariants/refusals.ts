@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
-import type { Sent } from '../client.js'
+import type { Sent } from '../sent.js'
 import { demand, violated } from '../violation.js'
 import type { Task } from '../world/task.js'
 import type { RecordChange } from './records.js'

@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../../src/engine/record.js'
 import type { Order } from '../application.js'
-import { isAnswer, isForGood, isWithheld, type Replied } from '../client.js'
+import { isAnswer, isForGood, isWithheld, type Replied } from '../sent.js'
 import { demand } from '../violation.js'
 import type { Task } from '../world/task.js'
 import { holds, judgeMinted, judgeSent } from './answers.js'
@@ -39,7 +39,8 @@ export function repliesJudged(
 
   /** Whoever ran is sent what came of that, and nothing that his key stands for since. */
   function judgeGeneration({ task, order, sent }: Sending, name: string, record: StoredRecord | undefined): void {
-    const own = given.get(task.firstId ?? '')
+    // Whoever is answered from memory has drawn none.
+    const own = task.firstId === undefined ? undefined : given.get(task.firstId)
     if (own === undefined || own === record?.generation) return
     const isOwn = overtaken.some(
       ({ record: one }) => isNamed(one, order) && one.generation === own && holds(one, sent, duplicates),
