@@ -240,8 +240,8 @@ export const answerBugs = [
     bug: 'who waits for a handler that hangs is told nothing once its key is lost',
     patch: {
       file: 'src/engine/lease.ts',
-      from: 'end(reason: HapaxError): void {\n    this.#letGo()\n',
-      to: 'end(reason: HapaxError): void {\n    this.stop()\n',
+      from: 'if (!this.#isStopped && this.#cancelMaxRun === nothing) this.#boundRun()\n    this.#letGo()\n',
+      to: 'this.stop()\n',
     },
     caughtBy: { seeds: 6_000 },
     says: /nothing is under way, and client .* never hears what came of it/,
