@@ -29,6 +29,11 @@ export function isWithheld({ status, body }: Pick<Sent, 'status' | 'body'>): boo
   return status === 409 && body.includes('"code":"answer_withheld"')
 }
 
+/** That nobody knows what came of the request. */
+export function isUnknown({ status, body }: Pick<Sent, 'status' | 'body'>): boolean {
+  return status === 409 && body.includes('"code":"outcome_unknown"')
+}
+
 /** What is for good: also a failure, where the application has it stored. */
 export function isAnswer({ status, body }: Pick<Sent, 'status' | 'body'>): boolean {
   return status < 400 || status === 402 || (status >= 500 && isStoredFailure(body))

@@ -1,7 +1,8 @@
 import type { Program } from '../application.js'
+import type { Told } from '../client.js'
 import { isLasting } from '../moods.js'
 import type { Act } from '../provider.js'
-import { isAnswered } from '../sent.js'
+import { isAnswered, isUnknown } from '../sent.js'
 import { demand, violated } from '../violation.js'
 import { isGivenUp } from './bounds.js'
 import { isAtRest, isLeftOver, judgeLeftDead } from './dead.js'
@@ -19,6 +20,8 @@ export interface Afterwards {
   isWaitedFor(): boolean
   /** When nothing is under way any more, and nothing that runs may run any longer: whoever still waits waits for ever. */
   heardOfAll(): void
+  /** Whether somebody who asked again was told that nobody knows, and somebody does by now: he comes back for it. */
+  isKnownByNow(): boolean
   /** Before each pass of the workers, when nothing goes wrong any more: nothing has waited for too long. */
   waiting(): void
   /** Everything has had its time, and something is not settled. */
@@ -62,14 +65,18 @@ export function afterwards(
    * all of them have heard is judged before.
    */
   function judgeLastReplies(): void {
+    for (const { order, reply } of unanswered())
+      violated(`${order.key} ended in ${reply === 'lost' ? 'nothing' : reply.status}`)
+  }
+
+  /** Whoever asks again and has no answer, although there is one to be had. */
+  function unanswered(): readonly Told[] {
     const last = new Map(heard.map((told) => [told.client, told]))
-    for (const { isAskingAgain, order, reply } of last.values()) {
-      if (!isAskingAgain) continue
+    return [...last.values()].filter(({ isAskingAgain, order, reply }) => {
       const record = recordOf(database, order)
       const isLeft = record !== undefined && (record.state === 'unknown' || isGivenUp(record))
-      const isOver = reply !== 'lost' && (isAnswered(reply) || isLeft)
-      demand(isOver, () => `${order.key} ended in ${reply === 'lost' ? 'nothing' : reply.status}`)
-    }
+      return isAskingAgain && (reply === 'lost' || !(isAnswered(reply) || isLeft))
+    })
   }
 
   /** Whether whoever did this can never say so: of such orders there are none under the key of others. */
@@ -88,6 +95,7 @@ export function afterwards(
       const all = () => [...waiting].join(', ')
       demand(waiting.size === 0, () => `nothing is under way, and ${all()} never hears what came of it`)
     },
+    isKnownByNow: () => unanswered().some(({ reply }) => reply !== 'lost' && isUnknown(reply)),
     waiting() {
       const apartMs = Math.max(...world.processes.map(({ wallOffsetMs }) => world.databaseJumpMs - wallOffsetMs))
       const records = database.records().filter((record) => !isSettled(record, world.now()))
