@@ -42,9 +42,12 @@ export function repliesJudged(
     // Whoever is answered from memory has drawn none.
     const own = task.firstId === undefined ? undefined : given.get(task.firstId)
     if (own === undefined || own === record?.generation) return
-    const isOwn = overtaken.some(
-      ({ record: one }) => isNamed(one, order) && one.generation === own && holds(one, sent, duplicates),
-    )
+    // What is stored of an error may be the same in each.
+    const isHeldBy = (one: StoredRecord) => one.generation === own && holds(one, sent, duplicates)
+    const current = recordOf(database, order)
+    const isOwn =
+      (current !== undefined && isHeldBy(current)) ||
+      overtaken.some(({ record: one }) => isNamed(one, order) && isHeldBy(one))
     demand(isOwn, () => `${name} ran in generation ${own}, and was sent the answer of generation ${record?.generation}`)
   }
 
