@@ -22,13 +22,14 @@ test('every case and every planted bug is on record', () => {
   ])
 })
 
-test('every seed on record counts once, and no case is there that is not exhausted', () => {
-  const { campaigns, cases: exhausted } = onRecord()
+test('every seed on record counts once, and none is on record of a case or a code that broke a promise', () => {
+  const { campaigns, violations, cases: exhausted } = onRecord()
   const inOrder = campaigns.toSorted((a, b) => a.from - b.from)
   for (const [index, { from, to, schedules, code }] of inOrder.entries()) {
     expect(schedules).toBe(to - from + 1)
     expect(from).toBeGreaterThan(inOrder[index - 1]?.to ?? 0)
     expect(code).toMatch(/^[0-9a-f]{12}$/)
   }
+  expect(violations.filter(({ code }) => code === exhausted.code)).toEqual([])
   expect(exhausted.figures.filter(({ isExhausted }) => !isExhausted)).toEqual([])
 })
